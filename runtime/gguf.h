@@ -40,7 +40,7 @@ struct gguf_string {
 
 struct gguf_array {
     enum gguf_type type; /* never GGUF_ARRAY: nested arrays are refused */
-    uint64_t count;
+    uint64_t count, bytes;
     const uint8_t *data; /* packed and unaligned; strings are length-prefixed one after another */
 };
 
@@ -52,7 +52,11 @@ struct gguf_tensor {
     int64_t dims[GGUF_DIMS_MAX]; /* dims[0] is the contiguous one (columns) */
     const void *data;            /* NULL where the type is unknown to us */
     uint64_t bytes;
+    int part; /* file of a split model that holds it, from 0 */
 };
+
+/* "Q4_K", ...; "type 77" is printed as "unknown". */
+const char *gguf_type_name(uint32_t ggml_type);
 
 enum status gguf_open(const char *path, struct gguf **out, struct error *error);
 /* From memory that outlives the handle: the embedded model. */
