@@ -28,6 +28,8 @@ enum cpu_isa cpu_isa_best(void); /* what this machine has */
 bool cpu_isa_parse(const char *name,
                    enum cpu_isa *out); /* "scalar", "avx2", "avx512", "avx512bf16", "neon" */
 const char *cpu_isa_name(enum cpu_isa isa);
+bool cpu_isa_available(enum cpu_isa isa); /* this machine can run code for it */
+bool cpu_has_neon_dot(void);              /* CPU_NEON: the dot product instructions too */
 
 struct cpu_attention; /* attention.c: KV pages, scratch, split state */
 struct cpu_linear;    /* linear.c: packed activations, panel counters */
@@ -50,6 +52,7 @@ struct device {
  * nobody. NULL when there is none. Freed with cpu_free(p, bytes). */
 void *cpu_alloc(size_t bytes);
 void cpu_free(void *memory, size_t bytes);
+size_t cpu_memory_available(void); /* of the machine or its container, whichever is less */
 
 /* linear.c, weight.c */
 enum status cpu_linear_prepare(struct device *device, struct error *error);
