@@ -34,11 +34,13 @@ struct executor_options {
     double memory_utilization;
     int page_tokens;   /* --block-size */
     int max_model_len; /* 0: what the model says, as far as one sequence fits the cache */
-    int max_num_seqs, max_num_batched_tokens;
-    int stall_timeout_ms;   /* a rank silent for so long ends everything; 4000 */
-    const char *trace_path; /* Chrome trace of steps and ops, or NULL */
-    bool profile;           /* keep a per-op table */
-    const char *isa;        /* see device_options */
+    int max_num_seqs,
+        max_num_batched_tokens; /* 0: 256 and 2048, never more sequences than tokens */
+    int stall_timeout_ms;       /* a rank silent for so long ends everything; 4000 */
+    const char *trace_path;     /* Chrome trace of steps and ops, or NULL */
+    bool profile;               /* keep a per-op table */
+    const char *fault;          /* for tests: "stall:RANK:STEP" or "die:RANK:STEP"; NULL: none */
+    const char *isa;            /* see device_options */
     /* May be called from loader threads; done and total in bytes. NULL: no reports. */
     void (*progress)(void *arg, int64_t done, int64_t total);
     void *progress_arg;
@@ -51,7 +53,8 @@ struct executor_options {
 struct executor_info {
     struct batch_limits limits;
     int page_tokens, max_model_len, rank_count, threads;
-    int64_t page_count;                             /* page 0 included */
+    int world_rank;     /* of this process under MPI; only rank 0 may submit, the others follow */
+    int64_t page_count; /* page 0 included */
     size_t weight_bytes, kv_bytes, workspace_bytes; /* all ranks */
     const char *device_name;
 };
@@ -60,6 +63,10 @@ enum status executor_create(const struct executor_options *options, const struct
                             struct executor **out, struct error *error);
 void executor_destroy(struct executor *executor); /* after every submitted batch was waited for */
 const struct executor_info *executor_info(const struct executor *executor);
+
+/* For world_rank > 0: runs what rank 0 submits until its executor is destroyed (STATUS_OK) or a
+ * rank failed. */
+enum status executor_follow(struct executor *executor, struct error *error);
 
 /* Takes the batch to all ranks. It must not be touched until executor_wait returned its result.
  * At most EXECUTOR_IN_FLIGHT_MAX are in flight (CHECK). */

@@ -40,6 +40,9 @@ enum status program_load(struct program *program, const struct model *model,
                          void (*progress)(void *arg, int64_t bytes), void *progress_arg,
                          struct error *error);
 
+/* Bytes of the weights as they lie on the device. */
+size_t program_weight_bytes(const struct program *program, const struct device_ops *ops);
+
 int64_t program_load_bytes(const struct program *program); /* what program_load will read */
 void program_destroy(struct program *program);
 
