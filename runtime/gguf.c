@@ -352,7 +352,7 @@ static enum status part_alignment(const struct part *part, uint64_t *out, struct
 static enum status place_tensors(struct part *part, const uint64_t *offsets, const uint8_t *end,
                                  struct error *error)
 {
-    uint64_t alignment, start = (uint64_t)(end - part->data);
+    uint64_t alignment = 0, start = (uint64_t)(end - part->data);
     enum status status = part_alignment(part, &alignment, error);
     if (status != STATUS_OK) return status;
     start = (start + alignment - 1) / alignment * alignment;
@@ -384,7 +384,7 @@ static enum status place_tensors(struct part *part, const uint64_t *offsets, con
 static enum status parse_part(struct part *part, int index, struct error *error)
 {
     struct cursor in = {part->data, part->data + part->bytes};
-    uint64_t tensors, keys, *offsets = NULL;
+    uint64_t tensors = 0, keys = 0, *offsets = NULL;
     enum status status = parse_header(&in, &tensors, &keys, error);
     if (status != STATUS_OK) return status;
     part->entries = calloc(keys + 1, sizeof *part->entries);
