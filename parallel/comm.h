@@ -41,8 +41,8 @@ struct comm_base { /* the first member of every implementation's struct comm */
 enum status comm_local_create(int rank_count, int timeout_ms, struct comm **out,
                               struct error *error);
 
-/* The world of mpirun, through the plug-in penstock-mpi.so beside the program; STATUS_UNSUPPORTED where
- * the build has none. */
+/* The world of mpirun, through the plug-in penstock-mpi.so beside the program; STATUS_UNSUPPORTED
+ * where the build has none. */
 enum status comm_mpi_join(int timeout_ms, struct comm **out, struct error *error);
 
 /* Whether this process was started by mpirun or srun with more than one rank. */
