@@ -34,12 +34,10 @@ struct program_buffer {
 
 enum op_kind {
     OP_EMBED,      /* out[T][cols] = table[token] * scale; 0 for ids outside this rank's shard */
-    OP_ROPE_TABLE, /* out[T][rotary_dim] = cos | sin halves of position * inv_freq, times `scale` */
+    OP_ROPE_TABLE, /* out[T][rotary_dim] = cos | sin halves of position * inv_freq, by `scale` */
     OP_NORM,       /* residual += in (if in is given); out = rmsnorm(residual) * weight */
     OP_LINEAR,     /* out[T][n] = in[T][k] W^T + bias */
-    OP_ROPE_KV,    /* in place on in[T][(H + 2G) d], that is q, k and v heads: optional per-head
-                      rmsnorm    of q and k, rotation by the table; then k and v are written to the KV
-                      pages */
+    OP_ROPE_KV,    /* in[T][(H + 2G) d]: rmsnorm of q and k heads, rotation, k and v to pages */
     OP_ATTENTION,  /* out[T][H d] = causal attention of in's q heads over the KV pages */
     OP_MLP_ACT,    /* out[T][n] = act(in[T][0..n)) * in[T][n..2n) */
     OP_ALL_REDUCE, /* buffer `out`, sum over ranks, in rank order */
