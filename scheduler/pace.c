@@ -1,0 +1,44 @@
+/* pace.c - see pace.h. */
+#include "scheduler/pace.h"
+
+enum {
+    PROBE_EVERY = 32, /* mixed steps before one without prompt tokens is asked for */
+    CHUNK_MIN = 16,   /* smaller ones cost nearly as much */
+    CHUNK_FIRST = 64, /* while costs are not known */
+    SAMPLE_MIN = 8,   /* prompt tokens below which a step says nothing about their cost */
+};
+
+static const double SHARE = 0.9;  /* of the decode rows' time that prompt tokens may add */
+static const double WEIGHT = 0.4; /* of the newest observation */
+
+int pace_prefill_max(const struct pace *pace, int tokens_max)
+{
+    if (pace->decode_ns == 0 || pace->mixed_steps >= PROBE_EVERY) return 0;
+    double chunk = CHUNK_FIRST;
+    if (pace->token_ns > 0) chunk = pace->decode_ns * SHARE / pace->token_ns;
+    if (chunk >= tokens_max) return tokens_max;
+    int whole = (int)chunk / CHUNK_MIN * CHUNK_MIN;
+    if (whole < CHUNK_MIN) whole = CHUNK_MIN;
+    return whole < tokens_max ? whole : tokens_max;
+}
+
+static void blend(double *value, double sample)
+{
+    *value = *value == 0 ? sample : *value + WEIGHT * (sample - *value);
+}
+
+void pace_observe(struct pace *pace, int decode_count, int prefill_tokens, int64_t step_ns)
+{
+    double ns = step_ns > 0 ? (double)step_ns : 1;
+    if (prefill_tokens == 0) {
+        if (decode_count == 0) return;
+        blend(&pace->decode_ns, ns);
+        pace->mixed_steps = 0;
+        return;
+    }
+    if (decode_count > 0) pace->mixed_steps++;
+    if (prefill_tokens < SAMPLE_MIN || (decode_count > 0 && pace->decode_ns == 0)) return;
+    double base = decode_count > 0 ? pace->decode_ns : 0;
+    double least = 0.05 * ns; /* the rows cannot have taken it all: the estimate is old */
+    blend(&pace->token_ns, (ns - base > least ? ns - base : least) / prefill_tokens);
+}
