@@ -107,7 +107,7 @@ struct op {
             int cols; /* per rank */
         } gather;
         struct {
-            int vocab;
+            int vocab; /* ids in [0, vocab); in's rows may be longer, padded by the shards */
         } sample;
     };
 };

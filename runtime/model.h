@@ -16,6 +16,7 @@
 #include "kernels/ops.h"
 #include "runtime/base/status.h"
 
+struct family;
 struct gguf;
 struct model;
 
@@ -63,6 +64,18 @@ struct generation_config { /* of generation_config.json; absent ones at OpenAI's
 enum status model_open(const char *path, struct model **out, struct error *error);
 void model_close(struct model *model);
 
+/* A weight as the files hold it. */
+struct model_tensor {
+    const char *name; /* as in the file */
+    enum dtype dtype;
+    int64_t rows, cols; /* rows 1: a vector */
+    const void *data;   /* dense rows; aligned to bytes only */
+};
+
+/* False where the files hold no such tensor, or one of an element type that we do not have. */
+bool model_find_tensor(const struct model *model, const char *name, struct model_tensor *out);
+
+const struct family *model_family(const struct model *model);
 const struct model_config *model_config(const struct model *model);
 const struct generation_config *model_generation(const struct model *model);
 const char *model_name(const struct model *model);        /* for people: last part of the path */
