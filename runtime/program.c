@@ -86,6 +86,14 @@ int64_t program_load_bytes(const struct program *program)
     return ((const struct program_parts *)program)->load_bytes;
 }
 
+size_t program_weight_bytes(const struct program *program, const struct device_ops *ops)
+{
+    const struct program_parts *parts = (const struct program_parts *)program;
+    size_t bytes = 0;
+    for (int i = 0; i < parts->plan_count; i++) bytes += ops->weight_bytes(parts->plans[i].weight);
+    return bytes;
+}
+
 void program_destroy(struct program *program)
 {
     if (!program) return;
