@@ -18,7 +18,7 @@
 #include "tests/support/simulation.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { LIVES = 1500 };
+enum { LIVES = 10000 };
 #else
 enum { LIVES = 20000 };
 #endif
