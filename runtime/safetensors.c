@@ -85,7 +85,7 @@ static enum status parse_shape(yyjson_val *shape, const char *name, struct safet
 static enum status parse_tensor(yyjson_val *value, const uint8_t *data, uint64_t data_bytes,
                                 struct safetensor *tensor, struct error *error)
 {
-    uint64_t count, bits = 0;
+    uint64_t count = 0, bits = 0;
     const char *dtype = yyjson_get_str(yyjson_obj_get(value, "dtype"));
     yyjson_val *offsets = yyjson_obj_get(value, "data_offsets");
     if (!dtype) return corrupt(error, tensor->name, "'dtype' is missing or not a string");
