@@ -13,6 +13,7 @@ struct command {
 };
 
 static const struct command commands[] = {
+    {"render", command_render, "show what a chat template makes of conversations"},
     {"version", command_version, "print the version and what this build and machine can do"},
 };
 

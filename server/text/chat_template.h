@@ -11,6 +11,7 @@
 #define SERVER_TEXT_CHAT_TEMPLATE_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "runtime/base/buffer.h"
 #include "runtime/base/status.h"
@@ -22,6 +23,9 @@ struct yyjson_val;
 enum status chat_template_parse(const char *source, size_t len, struct chat_template **out,
                                 struct error *error);
 void chat_template_destroy(struct chat_template *chat_template);
+
+/* What strftime_now() takes for now, in local time; 0: the clock's. Not while others render. */
+void chat_template_set_now(struct chat_template *chat_template, int64_t now_unix_s);
 
 /* `variables` is a JSON object: messages, tools, add_generation_prompt, bos_token, eos_token and
  * anything else the template reads (chat_template_kwargs). Appends the rendered text. What the
