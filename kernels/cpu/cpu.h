@@ -64,6 +64,7 @@ void cpu_op_logits(struct device *device, const struct op *op);
 const float *cpu_weight_vector(const struct weight *weight); /* of WEIGHT_VECTOR: float32 [cols] */
 
 /* attention.c, rope.c */
+enum status cpu_attention_supports(const struct op *op, struct error *error); /* and OP_ROPE_KV */
 enum status cpu_attention_prepare(struct device *device, struct error *error);
 size_t cpu_attention_page_bytes(const struct device *device, const struct device_shape *shape);
 size_t cpu_attention_workspace(const struct device *device, const struct device_shape *shape);

@@ -107,6 +107,8 @@ static enum status device_supports(struct device *device, const struct op *op, s
         return error_set(error, STATUS_UNSUPPORTED, op->name,
                          "the weights of the op %s do not have the kind or shape it needs",
                          op_kind_name(op->kind));
+    if (op->kind == OP_ATTENTION || op->kind == OP_ROPE_KV)
+        return cpu_attention_supports(op, error);
     return STATUS_OK;
 }
 
