@@ -42,7 +42,8 @@ static int vector_index_of(const float *x, int n, float max)
 {
     for (int i = 0; i < n; i += VF) {
         unsigned bits = vf_at_least(load_logits(x + i, n - i), vf_set(max));
-        if (bits) return i + __builtin_ctz(bits);
+        int at = bits ? i + __builtin_ctz(bits) : n;
+        if (at < n) return at; /* padding is -infinity, and so may `max` be */
     }
     return 0;
 }

@@ -34,7 +34,7 @@ struct cpu_vector {
                      const float *v, int stride, int head_dim, int at, int count);
 
     struct sample_top (*top)(const float *x, int n);
-    /* The lowest index of the value `max`, which top found. */
+    /* The lowest index of the value `max`, which top found; 0 where there is no number. */
     int (*index_of)(const float *x, int n, float max);
     /* out[i] = x[i], -INFINITY for NaN. */
     void (*clean)(const float *x, float *out, int n);

@@ -17,7 +17,7 @@
 enum { SEQUENCES = 5, LONGEST = 608, KV_HEADS = 2, TOKENS_MAX = 1400, SPARE_PAGES = 3 };
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(PENSTOCK_DEBUG)
-enum { SHAPE_STEP = 4 }; /* slow builds see a part of the shapes with each instruction set */
+enum { SHAPE_STEP = 6 }; /* slow builds see a part of the shapes with each instruction set */
 #else
 enum { SHAPE_STEP = 1 };
 #endif
