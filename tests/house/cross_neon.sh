@@ -12,7 +12,7 @@ for file in runtime/base/*.c kvcache/*.c kernels/*.c kernels/cpu/*.c parallel/*.
     case $file in *_avx2.c | *_avx512*.c) continue ;; esac
     [ -f "$file" ] || continue
     flags=
-    case $file in *_neon.c) flags=-march=armv8.2-a+dotprod ;; esac
+    case $file in *_neondot.c) flags=-march=armv8.2-a+dotprod ;; esac
     # shellcheck disable=SC2086
     "$cc" -std=gnu11 -O2 -Wall -Wextra -Werror -Wno-unused-parameter -D_GNU_SOURCE $flags -I. \
         -DPENSTOCK_VERSION='""' -c "$file" -o "$out/object.o"
