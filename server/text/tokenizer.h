@@ -53,6 +53,10 @@ struct buffer;
 enum status tokenizer_decode(const struct tokenizer *tokenizer, const int32_t *ids, int count,
                              bool skip_special, struct buffer *out, struct error *error);
 
+/* Whether the published library's plain encode recognises special tokens in a text:
+ * tokenizer.json's does, tokenizer.model's does not. */
+bool tokenizer_parses_special(const struct tokenizer *tokenizer);
+
 int tokenizer_vocab_size(const struct tokenizer *tokenizer); /* one more than the largest id */
 int32_t tokenizer_bos(const struct tokenizer *tokenizer);    /* -1: none */
 int32_t tokenizer_eos(const struct tokenizer *tokenizer);    /* -1: none */

@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""Compares `penstock tokenize` with the published libraries on many random strings.
+
+Usage: compare_full.py PENSTOCK MODEL... [--count N] [--seed S]
+A MODEL is a directory with a tokenizer.json or tokenizer.model, or one of these files. Encoding is
+compared with and without special tokens put around (tokenizer.json), decoding with and without
+skipping them, on the ids of the strings and on random ids. Exits 1 if anything differs. Needs the
+`tokenizers` and `sentencepiece` packages.
+"""
+import argparse
+import json
+import os
+import random
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import strings  # noqa: E402
+
+
+def run(program, model, options, lines):
+    done = subprocess.run([program, "tokenize", model, *options], input="\n".join(map(json.dumps, lines)) + "\n",
+                          capture_output=True, text=True, encoding="utf-8")
+    if done.returncode:
+        sys.exit(f"{model} {options}: {done.stderr}")
+    return [json.loads(line) for line in done.stdout.split("\n")[:-1]]
+
+
+class Json:
+    def __init__(self, path):
+        from tokenizers import Tokenizer
+        self.tokenizer = Tokenizer.from_file(path)
+        self.tokenizer.no_truncation()
+        self.tokenizer.no_padding()
+        self.size = self.tokenizer.get_vocab_size()
+        self.variants = [("", []), ("with BOS/EOS", ["--add-special"]), ("special as text", ["--no-parse-special"])]
+
+    def encode(self, texts, variant):
+        self.tokenizer.encode_special_tokens = "--no-parse-special" in variant
+        return [e.ids for e in self.tokenizer.encode_batch(texts, add_special_tokens="--add-special" in variant)]
+
+    def decode(self, ids, skip):
+        return self.tokenizer.decode_batch(ids, skip_special_tokens=skip)
+
+    def valid(self, i):
+        return self.tokenizer.id_to_token(i) is not None
+
+
+class SentencePiece:
+    def __init__(self, path):
+        import sentencepiece
+        self.model = sentencepiece.SentencePieceProcessor(model_file=path)
+        self.size = self.model.get_piece_size()
+        self.variants = [("", [])]
+
+    def encode(self, texts, variant):
+        return [self.model.encode(t) for t in texts]
+
+    def decode(self, ids, skip):
+        return [self.model.decode(i) for i in ids] if skip else None
+
+    def valid(self, i):
+        return True
+
+
+def open_reference(model):
+    for name in ("", "/tokenizer.json", "/tokenizer.model"):
+        if os.path.isfile(model + name):
+            return (SentencePiece if (model + name).endswith(".model") else Json)(model + name)
+    sys.exit(f"{model}: no tokenizer.json or tokenizer.model")
+
+
+def check(what, inputs, expected, got):
+    bad = [i for i in range(len(inputs)) if expected[i] != got[i]]
+    print(f"  {what}: {len(inputs)} compared, {len(bad)} differ", flush=True)
+    for i in bad[:5]:
+        print(f"    {inputs[i]!r}\n      expected {expected[i]!r}\n      got      {got[i]!r}")
+    return len(bad)
+
+
+def compare(program, model, count, seed):
+    reference = open_reference(model)
+    texts = strings.make(count, seed)
+    print(f"{model}:", flush=True)
+    bad, ids = 0, None
+    for name, options in reference.variants:
+        expected = reference.encode(texts, options)
+        ids = ids or expected
+        bad += check(f"encode {name}".strip(), texts, expected, run(program, model, options, texts))
+    r = random.Random(seed)
+    good = [i for i in range(reference.size) if reference.valid(i)]
+    ids = ids + [[r.choice(good) for _ in range(r.randint(0, 12))] for _ in range(count // 4)]
+    for skip in (True, False):
+        expected = reference.decode(ids, skip)
+        if expected is not None:
+            options = ["--decode"] + ([] if skip else ["--keep-special"])
+            bad += check(f"decode{' skipping special' if skip else ''}", ids, expected,
+                         run(program, model, options, ids))
+    return bad
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("penstock")
+    parser.add_argument("models", nargs="+")
+    parser.add_argument("--count", type=int, default=100000)
+    parser.add_argument("--seed", type=int, default=1)
+    args = parser.parse_args()
+    bad = sum(compare(args.penstock, m.rstrip("/"), args.count, args.seed) for m in args.models)
+    sys.exit(bad > 0)
+
+
+main()
