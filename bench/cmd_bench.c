@@ -1,4 +1,5 @@
 /* cmd_bench.c - `penstock bench NAME`: picks the benchmark. */
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 

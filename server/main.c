@@ -16,6 +16,7 @@ static const struct command commands[] = {
     {"render", command_render, "show what a chat template makes of conversations"},
     {"tokenize", command_tokenize, "turn text into token ids and back"},
     {"bench", command_bench, "measure: load a server, time steps and ops"},
+    {"pull", command_pull, "download a model from the Hugging Face Hub"},
     {"version", command_version, "print the version and what this build and machine can do"},
 };
 
