@@ -11,8 +11,9 @@ enum {
 };
 
 static const int64_t MIB = 1 << 20;
-/* Without --kv-cache-memory-bytes a CPU serves beside other programs: it takes a gigabyte, or what
- * one sequence of full length needs where that is more. */
+/* Without --kv-cache-memory-bytes a CPU serves beside other programs: it takes what so many
+ * sequences of full length need, but no more than a gigabyte unless one alone needs more. */
+enum { CPU_KV_SEQUENCES = 16 };
 static const int64_t CPU_KV_BYTES = 1 << 30;
 
 enum status sizing_model_len(const struct executor_options *options, const struct model *model,
@@ -55,11 +56,11 @@ static int64_t kv_budget(const struct executor_options *options, struct worker *
     int64_t most = (int64_t)free_bytes / worker_count -
                    (int64_t)worker->ops->workspace_bytes(worker->device, shape);
     int64_t sequence = pages_for(shape->max_model_len, shape->page_tokens) * page_bytes;
-    int64_t all = sequence * shape->limits.rows_max;
-    int64_t wanted = CPU_KV_BYTES / worker->rank_count > sequence + page_bytes
-                         ? CPU_KV_BYTES / worker->rank_count
-                         : sequence + page_bytes;
-    if (wanted > all + page_bytes) wanted = all + page_bytes;
+    int64_t wanted = sequence * (shape->limits.rows_max < CPU_KV_SEQUENCES ? shape->limits.rows_max
+                                                                           : CPU_KV_SEQUENCES);
+    if (wanted > CPU_KV_BYTES / worker->rank_count) wanted = CPU_KV_BYTES / worker->rank_count;
+    if (wanted < sequence) wanted = sequence;
+    wanted += page_bytes; /* the scrap page */
     return wanted < most ? wanted : most;
 }
 
