@@ -19,7 +19,9 @@
 struct engine;
 
 struct engine_options {
-    int queue_max; /* --max-num-queued-reqs: waiting requests before STATUS_QUEUE_FULL */
+    /* --max-num-queued-reqs: so many may be alive beyond the --max-num-seqs that can run, before
+     * STATUS_QUEUE_FULL */
+    int queue_max;
     bool prefix_caching;
     bool priority_policy; /* --scheduling-policy priority; else fcfs */
     void (*wake)(void *arg);
@@ -46,7 +48,8 @@ struct engine_stats { /* since start, or now */
  */
 enum status engine_create(const struct engine_options *options, struct executor *executor,
                           struct engine **out, struct error *error);
-/* Cancels what is left and joins the thread; events not yet taken are lost with their requests. */
+/* Ends what is left and joins the thread. Events not yet taken are lost, and requests whose
+ * EVENT_FINISHED was not taken are destroyed. */
 void engine_destroy(struct engine *engine);
 
 /* Owns the request from now on if STATUS_OK; else (queue full, never fits the cache or the context,
