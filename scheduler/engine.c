@@ -178,7 +178,9 @@ static void finish_step(struct engine *e)
 static bool start_step(struct engine *e)
 {
     struct flight *flight = &e->flights[(e->flight_first + e->in_flight) % SCHEDULER_IN_FLIGHT_MAX];
-    int prefill_max = pace_prefill_max(&e->pace, e->backend.limits.tokens_max);
+    int decoding, pending;
+    scheduler_pressure(e->scheduler, &decoding, &pending);
+    int prefill_max = pace_prefill_max(&e->pace, decoding, pending, e->backend.limits.tokens_max);
     if (!scheduler_plan(e->scheduler, flight->batch, prefill_max, clock_ns())) return false;
     flight->submitted_ns = clock_ns();
     e->backend.submit(e->backend.self, flight->batch);

@@ -365,6 +365,17 @@ static void put_new_requests(struct filling *f)
     }
 }
 
+void scheduler_pressure(const struct scheduler *s, int *decoding, int *pending)
+{
+    *decoding = 0;
+    for (struct list_node *node = s->running.next; node != &s->running; node = node->next)
+        *decoding += decodes(LIST_ITEM(node, struct sequence, node));
+    int free_slots = s->options.limits.rows_max - s->running_count;
+    int could = s->waiting.count < free_slots ? s->waiting.count : free_slots;
+    bool blocked = s->blocked && s->blocked_releases == kv_cache_releases(s->cache);
+    *pending = s->running_count - *decoding + (blocked ? 0 : could);
+}
+
 bool scheduler_plan(struct scheduler *s, struct batch *batch, int prefill_max, int64_t now_ns)
 {
     CHECK(s->in_flight < SCHEDULER_IN_FLIGHT_MAX);

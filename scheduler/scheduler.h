@@ -88,6 +88,9 @@ void scheduler_take_finished(struct scheduler *scheduler, struct list_node *to);
 
 /* Requests that have not ended. */
 int scheduler_live(const struct scheduler *scheduler);
+/* Sequences that decode, and requests whose prompt is being computed or could be: those in the
+ * queue count as far as slots are free, unless pages are what they wait for. */
+void scheduler_pressure(const struct scheduler *scheduler, int *decoding, int *pending);
 void scheduler_stats(const struct scheduler *scheduler, struct scheduler_stats *out);
 
 #endif

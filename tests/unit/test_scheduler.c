@@ -352,7 +352,7 @@ static void test_pace_keeps_steps_short(void **state)
         struct pace pace = {0};
         double worst = 0, tokens = 0;
         for (int step = 0; step < 400; step++) {
-            int chunk = pace_prefill_max(&pace, 2048);
+            int chunk = pace_prefill_max(&pace, 32, 3, 2048);
             double ns = 8e6 + chunk * 5e4 * slow;
             pace_observe(&pace, 32, chunk, (int64_t)ns);
             if (step >= 20 && ns > worst) worst = ns;
@@ -360,6 +360,10 @@ static void test_pace_keeps_steps_short(void **state)
         }
         assert_true(worst <= 2 * 8e6);
         assert_true(tokens / 380 > 0.6 * 8e6 / (5e4 * slow)); /* and much of it is used */
+        int few = pace_prefill_max(&pace, 32, 3, 2048),
+            many = pace_prefill_max(&pace, 32, 19, 2048);
+        assert_true(many >= 7 * few);
+        assert_int_equal(pace_prefill_max(&pace, 1, 255, 2048), 2048); /* a burst */
     }
 }
 
