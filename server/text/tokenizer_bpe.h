@@ -32,19 +32,20 @@ struct bpe {
     struct bpe_pair *pairs; /* [pair_mask + 1], linear probing */
     uint32_t pair_mask, pair_count;
     const struct vocab *vocab;
-    int32_t byte_ids[256]; /* BPE_BYTES: of the byte; else of "<0xXX>"; -1: none */
-    int32_t *char_ids;     /* [65536], not for BPE_BYTES; -1: not in the vocabulary */
-    bool byte_fallback;    /* an unknown character becomes its bytes, if all have ids */
-    int32_t unknown_id;    /* -1: unknown characters vanish */
-    bool fuse_unknown;     /* a run of them is one token */
-    bool ignore_merges;    /* a word that is a token is that token */
-    struct vocab words;    /* BPE_BYTES with ignore_merges: tokens by their bytes */
-    char *prefix, *suffix; /* continuing_subword_prefix, end_of_word_suffix; NULL: none */
-    bool cuts;             /* a word may be cut where no merge crosses */
-    uint64_t *crossings;   /* BPE_BYTES: a bit per byte pair; else a Bloom filter of characters */
-    struct vocab extra;    /* BPE_SENTENCEPIECE: characters with no token that pieces contain;
-                            * extra id i is symbol vocab->size + i */
-    uint8_t *unused;       /* [vocab->size] or NULL: 1: the piece falls back into its parts */
+    int32_t byte_ids[256];    /* BPE_BYTES: of the byte; else of "<0xXX>"; -1: none */
+    int32_t *char_ids;        /* [65536], not for BPE_BYTES; -1: not in the vocabulary */
+    bool byte_fallback;       /* an unknown character becomes its bytes, if all have ids */
+    int32_t unknown_id;       /* -1: unknown characters vanish */
+    bool fuse_unknown;        /* a run of them is one token */
+    bool ignore_merges;       /* a word that is a token is that token */
+    struct vocab words;       /* BPE_BYTES with ignore_merges: tokens by their bytes */
+    const uint8_t *not_words; /* [vocab->size] or NULL, until bpe_finish: 1: none of them */
+    char *prefix, *suffix;    /* continuing_subword_prefix, end_of_word_suffix; NULL: none */
+    bool cuts;                /* a word may be cut where no merge crosses */
+    uint64_t *crossings; /* BPE_BYTES: a bit per byte pair; else a Bloom filter of characters */
+    struct vocab extra;  /* BPE_SENTENCEPIECE: characters with no token that pieces contain;
+                          * extra id i is symbol vocab->size + i */
+    uint8_t *unused;     /* [vocab->size] or NULL: 1: the piece falls back into its parts */
 };
 
 struct bpe_symbol {
@@ -80,6 +81,9 @@ void bpe_finish(struct bpe *bpe);
 /* Appends the ids of one pre-token, well-formed UTF-8. */
 void bpe_encode(const struct bpe *bpe, struct bpe_scratch *scratch, const char *word, size_t len,
                 struct token_list *out);
+
+/* The ids that stand for single bytes: of the byte's character (`byte_level`), or of "<0xXX>". */
+void bpe_fill_byte_ids(const struct vocab *vocab, bool byte_level, int32_t ids[256]);
 
 /* The id of one character, or -1. Not for BPE_BYTES. */
 int32_t bpe_char_id(const struct bpe *bpe, const char *text, size_t len);

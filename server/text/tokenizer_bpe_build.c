@@ -1,4 +1,5 @@
 /* tokenizer_bpe_build.c - the tables of a BPE model; see tokenizer_bpe.h. Load time only. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -127,6 +128,35 @@ static bool unknown_symbols_merge(const struct bpe *bpe)
     return found;
 }
 
+void bpe_fill_byte_ids(const struct vocab *vocab, bool byte_level, int32_t ids[256])
+{
+    for (int b = 0; b < 256; b++) {
+        char text[8];
+        size_t len = byte_level ? utf8_encode(bytelevel_char((unsigned char)b), text)
+                                : (size_t)snprintf(text, sizeof(text), "<0x%02X>", (unsigned)b);
+        ids[b] = vocab_find(vocab, text, len);
+    }
+}
+
+/* With ignore_merges a word is looked up as a whole: by its bytes. */
+static void fill_words(struct bpe *bpe)
+{
+    const struct vocab *vocab = bpe->vocab;
+    struct buffer bytes = {0};
+    vocab_reserve(&bpe->words, (size_t)vocab->count, vocab->text.len);
+    for (int32_t id = 0; id < vocab->size; id++) {
+        size_t len;
+        if (!vocab_has(vocab, id) || (bpe->not_words && bpe->not_words[id])) continue;
+        const char *text = vocab_text(vocab, id, &len);
+        buffer_clear(&bytes);
+        if (!len || !bytelevel_append_bytes(&bytes, text, len)) continue;
+        /* shorter than the text it comes from, whose id was accepted: it cannot be refused */
+        CHECK(vocab_add(&bpe->words, id, bytes.data, bytes.len, NULL) == STATUS_OK);
+    }
+    bpe->not_words = NULL;
+    buffer_free(&bytes);
+}
+
 void bpe_finish(struct bpe *bpe)
 {
     if (!bpe->pairs) bpe_reserve(bpe, 0);
@@ -134,6 +164,7 @@ void bpe_finish(struct bpe *bpe)
     for (int b = 0; b < 256; b++) bytes_complete = bytes_complete && bpe->byte_ids[b] >= 0;
     if (bpe->symbols == BPE_BYTES) {
         bpe->cuts = bytes_complete;
+        if (bpe->ignore_merges) fill_words(bpe);
         fill_byte_crossings(bpe);
         return;
     }

@@ -130,7 +130,10 @@ enum status tokenizer_finish(struct tokenizer *tokenizer, struct error *error)
     if ((status = check_ids(tokenizer, &tokenizer->before, error)) ||
         (status = check_ids(tokenizer, &tokenizer->after, error)))
         return status;
-    if (*tokenizer->bos_text) tokenizer->bos = tokenizer_find(tokenizer, tokenizer->bos_text);
-    if (*tokenizer->eos_text) tokenizer->eos = tokenizer_find(tokenizer, tokenizer->eos_text);
+    /* a GGUF file gives the ids, the others the strings */
+    if (tokenizer->bos < 0 && *tokenizer->bos_text)
+        tokenizer->bos = tokenizer_find(tokenizer, tokenizer->bos_text);
+    if (tokenizer->eos < 0 && *tokenizer->eos_text)
+        tokenizer->eos = tokenizer_find(tokenizer, tokenizer->eos_text);
     return STATUS_OK;
 }

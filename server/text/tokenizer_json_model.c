@@ -1,23 +1,13 @@
 /* tokenizer_json_model.c - the model and post_processor of a tokenizer.json. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime/base/check.h"
-#include "server/text/tokenizer_bytelevel.h"
 #include "server/text/tokenizer_core.h"
 #include "server/text/tokenizer_json.h"
-#include "server/text/tokenizer_unicode.h"
+#include "server/text/tokenizer_merges.h"
 
-enum { MERGES_AT_ONCE = 16, AFFIX_BYTES_MAX = 64 };
-
-/* One merge while its three look-ups are under way. */
-struct merge_strings {
-    const char *left, *right;
-    size_t left_len, right_len;
-    uint32_t hashes[3]; /* left, right, both joined */
-    size_t joined;      /* offset in the batch's buffer */
-};
+enum { AFFIX_BYTES_MAX = 64 };
 
 static enum status read_vocab(struct tokenizer *tokenizer, yyjson_val *vocab, struct error *error)
 {
@@ -37,100 +27,30 @@ static enum status read_vocab(struct tokenizer *tokenizer, yyjson_val *vocab, st
     return STATUS_OK;
 }
 
-/* "a b" or ["a", "b"]. */
-static bool read_merge(yyjson_val *item, struct merge_strings *merge)
-{
-    if (yyjson_is_str(item)) {
-        const char *text = yyjson_get_str(item);
-        size_t len = yyjson_get_len(item);
-        const char *space = memchr(text, ' ', len);
-        if (!space) return false;
-        merge->left = text, merge->left_len = (size_t)(space - text);
-        merge->right = space + 1, merge->right_len = len - merge->left_len - 1;
-        return !memchr(merge->right, ' ', merge->right_len);
-    }
-    yyjson_val *left = yyjson_arr_get(item, 0), *right = yyjson_arr_get(item, 1);
-    if (yyjson_arr_size(item) != 2 || !yyjson_is_str(left) || !yyjson_is_str(right)) return false;
-    merge->left = yyjson_get_str(left), merge->left_len = yyjson_get_len(left);
-    merge->right = yyjson_get_str(right), merge->right_len = yyjson_get_len(right);
-    return true;
-}
-
-/* Looks all strings of a batch up, the memory accesses overlapping, and adds the merges. */
-static enum status add_merges(struct tokenizer *tokenizer, struct merge_strings *merges, int count,
-                              const struct buffer *joined, size_t prefix_len, size_t first_rank,
-                              struct error *error)
-{
-    const struct vocab *vocab = &tokenizer->vocab;
-    for (int i = 0; i < count; i++) {
-        const struct merge_strings *m = &merges[i];
-        size_t cut = m->right_len < prefix_len ? m->right_len : prefix_len;
-        size_t joined_len = m->left_len + m->right_len - cut;
-        int32_t left = vocab_find_hashed(vocab, m->hashes[0], m->left, m->left_len);
-        int32_t right = vocab_find_hashed(vocab, m->hashes[1], m->right, m->right_len);
-        int32_t id = vocab_find_hashed(vocab, m->hashes[2], joined->data + m->joined, joined_len);
-        if (left < 0 || right < 0 || id < 0) {
-            char key[40];
-            snprintf(key, sizeof(key), "model.merges[%zu]", first_rank + (size_t)i);
-            return error_set(error, STATUS_INVALID, key,
-                             "%s joins '%.40s' and '%.40s', but the vocabulary lacks %s", key,
-                             m->left, m->right,
-                             left < 0    ? "the first"
-                             : right < 0 ? "the second"
-                                         : "what they make");
-        }
-        bpe_add_merge(&tokenizer->bpe, left, right, (uint32_t)(first_rank + (size_t)i), id);
-    }
-    return STATUS_OK;
-}
-
 static enum status read_merges(struct tokenizer *tokenizer, yyjson_val *list, size_t prefix_len,
                                struct error *error)
 {
-    struct merge_strings batch[MERGES_AT_ONCE];
-    struct buffer joined = {0};
-    size_t i, count, rank = 0;
-    int held = 0;
+    struct merge_reader reader = {
+        .bpe = &tokenizer->bpe, .key = "model.merges", .prefix_len = prefix_len};
+    size_t i, count;
     yyjson_val *item;
     enum status status = STATUS_OK;
     bpe_reserve(&tokenizer->bpe, yyjson_arr_size(list));
     yyjson_arr_foreach(list, i, count, item)
     {
-        struct merge_strings *m = &batch[held];
-        if (yyjson_is_str(item) && !strncmp(yyjson_get_str(item), "#version", 8)) continue;
-        if (!read_merge(item, m)) {
+        yyjson_val *left = yyjson_arr_get(item, 0), *right = yyjson_arr_get(item, 1);
+        if (yyjson_is_str(item)) {
+            if (!strncmp(yyjson_get_str(item), "#version", 8)) continue;
+            status = merges_add_line(&reader, yyjson_get_str(item), yyjson_get_len(item), error);
+        } else if (yyjson_arr_size(item) == 2 && yyjson_is_str(left) && yyjson_is_str(right)) {
+            status = merges_add(&reader, yyjson_get_str(left), yyjson_get_len(left),
+                                yyjson_get_str(right), yyjson_get_len(right), error);
+        } else {
             status = json_refuse(error, "model", "merges", "must be pairs of strings");
-            break;
         }
-        m->joined = joined.len;
-        buffer_append(&joined, m->left, m->left_len);
-        if (m->right_len > prefix_len)
-            buffer_append(&joined, m->right + prefix_len, m->right_len - prefix_len);
-        m->hashes[0] = vocab_hash(m->left, m->left_len);
-        m->hashes[1] = vocab_hash(m->right, m->right_len);
-        m->hashes[2] = vocab_hash(joined.data + m->joined, joined.len - m->joined);
-        for (int h = 0; h < 3; h++) vocab_prefetch(&tokenizer->vocab, m->hashes[h]);
-        if (++held < MERGES_AT_ONCE) continue;
-        status = add_merges(tokenizer, batch, held, &joined, prefix_len, rank, error);
         if (status) break;
-        rank += (size_t)held, held = 0;
-        buffer_clear(&joined);
     }
-    if (!status && held)
-        status = add_merges(tokenizer, batch, held, &joined, prefix_len, rank, error);
-    buffer_free(&joined);
-    return status;
-}
-
-/* The ids that stand for single bytes: of the byte's character, or of "<0xXX>". */
-static void fill_byte_ids(const struct vocab *vocab, bool byte_level, int32_t ids[256])
-{
-    for (int b = 0; b < 256; b++) {
-        char text[8];
-        size_t len = byte_level ? utf8_encode(bytelevel_char((unsigned char)b), text)
-                                : (size_t)snprintf(text, sizeof(text), "<0x%02X>", (unsigned)b);
-        ids[b] = vocab_find(vocab, text, len);
-    }
+    return merges_finish(&reader, status, error);
 }
 
 static enum status read_affix(yyjson_val *model, const char *key, char **out, struct error *error)
@@ -169,31 +89,12 @@ static enum status read_bpe_options(struct tokenizer *tokenizer, yyjson_val *mod
                          "a model.%s with a ByteLevel pre_tokenizer is not supported",
                          bpe->prefix ? "continuing_subword_prefix" : "end_of_word_suffix");
     bpe->unknown_id = unknown ? vocab_find(&tokenizer->vocab, unknown, unknown_len) : -1;
-    fill_byte_ids(&tokenizer->vocab, tokenizer->byte_level, bpe->byte_ids);
+    bpe_fill_byte_ids(&tokenizer->vocab, tokenizer->byte_level, bpe->byte_ids);
     bool complete = tokenizer->byte_level || bpe->byte_fallback;
     for (int b = 0; b < 256 && complete; b++) complete = bpe->byte_ids[b] >= 0;
     if (unknown && bpe->unknown_id < 0 && !complete)
         return json_refuse(error, "model", "unk_token", "is not in model.vocab");
     return STATUS_OK;
-}
-
-/* With ignore_merges a word is looked up as a whole: by its bytes. */
-static enum status fill_words(struct tokenizer *tokenizer, struct error *error)
-{
-    const struct vocab *vocab = &tokenizer->vocab;
-    struct buffer bytes = {0};
-    enum status status = STATUS_OK;
-    vocab_reserve(&tokenizer->bpe.words, (size_t)vocab->count, vocab->text.len);
-    for (int32_t id = 0; id < vocab->size && !status; id++) {
-        size_t len;
-        if (!vocab_has(vocab, id)) continue;
-        const char *text = vocab_text(vocab, id, &len);
-        buffer_clear(&bytes);
-        if (len && bytelevel_append_bytes(&bytes, text, len))
-            status = vocab_add(&tokenizer->bpe.words, id, bytes.data, bytes.len, error);
-    }
-    buffer_free(&bytes);
-    return status;
 }
 
 static enum status read_bpe(struct tokenizer *tokenizer, yyjson_val *model, struct error *error)
@@ -208,8 +109,6 @@ static enum status read_bpe(struct tokenizer *tokenizer, yyjson_val *model, stru
     if ((status = read_vocab(tokenizer, yyjson_obj_get(model, "vocab"), error)) ||
         (status = read_bpe_options(tokenizer, model, error)) ||
         (status = read_merges(tokenizer, merges, bpe->prefix ? strlen(bpe->prefix) : 0, error)))
-        return status;
-    if (bpe->ignore_merges && tokenizer->byte_level && (status = fill_words(tokenizer, error)))
         return status;
     bpe_finish(bpe);
     return STATUS_OK;
@@ -262,7 +161,7 @@ static enum status read_unigram(struct tokenizer *tokenizer, yyjson_val *model, 
             return json_refuse(error, "model", "unk_id", "is not a token id");
         unigram->unknown_id = (int32_t)yyjson_get_uint(unknown);
     }
-    fill_byte_ids(&tokenizer->vocab, false, unigram->byte_ids);
+    bpe_fill_byte_ids(&tokenizer->vocab, false, unigram->byte_ids);
     return json_get_bool(model, "model", "byte_fallback", &unigram->byte_fallback, error);
 }
 

@@ -2,10 +2,11 @@
 """Compares `penstock tokenize` with the published libraries on many random strings.
 
 Usage: compare_full.py PENSTOCK MODEL... [--count N] [--seed S]
-A MODEL is a directory with a tokenizer.json or tokenizer.model, or one of these files. Encoding is
+A MODEL is a directory with a tokenizer.json or tokenizer.model, one of these files, a GGUF file with a
+SentencePiece tokenizer, or GGUF=MODEL: a GGUF file and what it was made from. Encoding is
 compared with and without special tokens put around (tokenizer.json), decoding with and without
 skipping them, on the ids of the strings and on random ids. Exits 1 if anything differs. Needs the
-`tokenizers` and `sentencepiece` packages.
+`tokenizers` and `sentencepiece` packages, and `gguf` for GGUF files.
 """
 import argparse
 import json
@@ -49,7 +50,10 @@ class Json:
 class SentencePiece:
     def __init__(self, path):
         import sentencepiece
-        self.model = sentencepiece.SentencePieceProcessor(model_file=path)
+        if path.endswith(".gguf"):
+            self.model = sentencepiece.SentencePieceProcessor(model_proto=model_of_gguf(path))
+        else:
+            self.model = sentencepiece.SentencePieceProcessor(model_file=path)
         self.size = self.model.get_piece_size()
         self.variants = [("", [])]
 
@@ -63,10 +67,31 @@ class SentencePiece:
         return True
 
 
+def model_of_gguf(path):
+    """The tokenizer.model that a GGUF file's tokenizer was made from."""
+    from gguf import GGUFReader
+    from sentencepiece import sentencepiece_model_pb2
+    fields = GGUFReader(path).fields
+
+    def get(key, default):
+        return fields["tokenizer.ggml." + key].contents() if "tokenizer.ggml." + key in fields else default
+
+    model = sentencepiece_model_pb2.ModelProto()
+    for text, score, kind in zip(get("tokens", []), get("scores", []), get("token_type", [])):
+        model.pieces.add(piece=text, score=score, type=kind)
+    unigram = get("model", "") == "t5"
+    model.trainer_spec.model_type = 1 if unigram else 2
+    model.trainer_spec.byte_fallback = any(p.type == 6 for p in model.pieces)
+    model.normalizer_spec.add_dummy_prefix = get("add_space_prefix", True)
+    model.normalizer_spec.remove_extra_whitespaces = get("remove_extra_whitespaces", unigram)
+    model.normalizer_spec.precompiled_charsmap = bytes(get("precompiled_charsmap", b""))
+    return model.SerializeToString()
+
+
 def open_reference(model):
     for name in ("", "/tokenizer.json", "/tokenizer.model"):
         if os.path.isfile(model + name):
-            return (SentencePiece if (model + name).endswith(".model") else Json)(model + name)
+            return (Json if (model + name).endswith(".json") else SentencePiece)(model + name)
     sys.exit(f"{model}: no tokenizer.json or tokenizer.model")
 
 
@@ -79,7 +104,10 @@ def check(what, inputs, expected, got):
 
 
 def compare(program, model, count, seed):
-    reference = open_reference(model)
+    model, _, original = model.partition("=")
+    reference = open_reference(original or model)
+    if original and isinstance(reference, Json):
+        reference.variants = [v for v in reference.variants if "--add-special" not in v[1]]
     texts = strings.make(count, seed)
     print(f"{model}:", flush=True)
     bad, ids = 0, None
