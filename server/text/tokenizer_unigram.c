@@ -28,8 +28,9 @@ static double rounded(const struct unigram *unigram, double score)
 static void offer(const struct unigram *unigram, struct unigram_node *node, double score,
                   int32_t id, size_t start)
 {
+    score = rounded(unigram, score);
     if (node->start != NOT_REACHED && !(score > node->score)) return;
-    *node = (struct unigram_node){rounded(unigram, score), id, (int32_t)start};
+    *node = (struct unigram_node){score, id, (int32_t)start};
 }
 
 /* Offers every piece that starts at `at`; true if one of them is the single character there. */
@@ -121,7 +122,7 @@ enum status unigram_encode(const struct unigram *unigram, struct unigram_scratch
                              "the text has a character that this tokenizer does not know, and the "
                              "tokenizer has no unknown token");
         offer(unigram, &nodes[at + utf8_char_len((unsigned char)text[at])],
-              rounded(unigram, unknown_score + nodes[at].score), unigram->unknown_id, at);
+              unknown_score + nodes[at].score, unigram->unknown_id, at);
     }
     emit(unigram, nodes, text, len, out);
     if (scratch->capacity > NODES_KEPT) unigram_scratch_free(scratch);
