@@ -15,67 +15,68 @@ sources() { # every file of ours with one of these suffixes
     done
 }
 
-# A folder may include its own files and those of folders to its right.
+# One pass over all sources. A folder may include its own files and those of folders to its right:
 #   server -> scheduler -> runtime -> parallel -> kernels -> kvcache -> runtime/base
-floor_of() { # of a root-relative path
-    case $1 in
-    runtime/base/*) echo 0 ;;
-    kvcache/*) echo 1 ;;
-    kernels/*) echo 2 ;;
-    parallel/*) echo 3 ;;
-    runtime/*) echo 4 ;;
-    scheduler/*) echo 5 ;;
-    server/*) echo 6 ;;
-    bench/*) echo 7 ;;
-    tests/*) echo 8 ;;
-    *) echo 9 ;;
-    esac
-}
-for file in $(sources c h cu cuh S); do
-    own=$(floor_of "$file")
-    grep -n '^#include "' "$file" | sed 's/^\([0-9]*\):#include "\(.*\)".*/\1 \2/' |
-        while read -r line path; do
-            [ -f "$path" ] || [ -f "build/$path" ] ||
-                say "$file:$line: \"$path\" is not root-relative or does not exist"
-            case $path in *.c) say "$file:$line: a .c is included" ;; esac
-            [ "$(floor_of "$path")" -le "$own" ] ||
-                say "$file:$line: includes $path, which is on a floor above it"
-        done
-done
-
-# Sizes. A function begins with a brace in column 0 and ends with one.
-for file in $(sources c h cu cuh); do
-    lines=$(wc -l <"$file")
-    case $file in
-    *.h | *.cuh) [ "$lines" -le 150 ] || say "$file: $lines lines; a header has up to 150" ;;
-    *) [ "$lines" -le 1000 ] || say "$file: $lines lines; a source never has over 1,000" ;;
-    esac
-    limit=70
-    case $file in kernels/*) limit=150 ;; esac
-    awk -v file="$file" -v limit="$limit" '
-        length($0) > 100 && !/https?:/ { print file ":" NR ": " length($0) " columns; the limit is 100" }
-        /^\{/ { start = NR }
-        /^[a-zA-Z].*\) \{$/ { start = NR }
-        /^\}/ { if (start && NR - start + 1 > limit)
-                    print file ":" start ": a function of " NR - start + 1 " lines; the limit is " limit
-                start = 0 }' "$file" >>"$found"
-done
+# A function begins with a brace in column 0 and ends with one.
+# shellcheck disable=SC2046
+awk '
+    function floor_of(path) {
+        if (path ~ /^runtime\/base\//) return 0
+        if (path ~ /^kvcache\//) return 1
+        if (path ~ /^kernels\//) return 2
+        if (path ~ /^parallel\//) return 3
+        if (path ~ /^runtime\//) return 4
+        if (path ~ /^scheduler\//) return 5
+        if (path ~ /^server\//) return 6
+        if (path ~ /^bench\//) return 7
+        return path ~ /^tests\// ? 8 : 9
+    }
+    function end_of_file() {
+        if (file == "") return
+        if (header && lines > 150) print file ": " lines " lines; a header has up to 150"
+        if (!header && lines > 1000) print file ": " lines " lines; a source never has over 1,000"
+        if (header && ours && !thread) print file ": its first comment does not name the thread"
+    }
+    FNR == 1 {
+        end_of_file()
+        file = FILENAME
+        header = file ~ /\.(h|cuh)$/
+        ours = file !~ /^(tests|bench)\//
+        limit = file ~ /^kernels\// ? 150 : 70
+        thread = start = 0
+    }
+    { lines = FNR }
+    FNR <= 25 && tolower($0) ~ /thread/ { thread = 1 }
+    length($0) > 100 && !/https?:/ { print file ":" FNR ": " length($0) " columns; the limit is 100" }
+    /^#include "/ {
+        path = $0
+        sub(/^#include "/, "", path)
+        sub(/".*/, "", path)
+        if (!(path in exists)) exists[path] = (getline ignored < path) >= 0
+        close(path)
+        if (!exists[path]) print file ":" FNR ": \"" path "\" is not root-relative or does not exist"
+        if (path ~ /\.c$/) print file ":" FNR ": a .c is included"
+        if (floor_of(path) > floor_of(file))
+            print file ":" FNR ": includes " path ", which is on a floor above it"
+    }
+    /^\{/ || /^[a-zA-Z].*\) \{$/ { start = FNR }
+    /^\}/ {
+        if (start && FNR - start + 1 > limit)
+            print file ":" start ": a function of " FNR - start + 1 " lines; the limit is " limit
+        start = 0
+    }
+    END { end_of_file() }' $(sources c h cu cuh) >>"$found"
 for file in $(sources sh py) quickstart.sh test.sh; do
     lines=$(wc -l <"$file")
     [ "$lines" -le 1000 ] || say "$file: $lines lines; a script never has over 1,000"
 done
 
-# Every header says who may touch it.
-for file in $(find runtime scheduler kvcache kernels server parallel -name '*.h'); do
-    head -25 "$file" | grep -qi 'thread' || say "$file: its first comment does not name the thread"
-done
-
 # What is left open, and what belongs to one machine only.
 left='\b(TO''DO|FIX''ME|XX''X)\b'
-for file in $(sources c h cu cuh sh py) quickstart.sh test.sh; do
-    grep -nE "$left" "$file" | sed "s|^|$file:|" >>"$found"
-    grep -nE '(^|[^a-zA-Z0-9_.-])/(work|opt/tools)/' "$file" | sed "s|^|$file:|" >>"$found"
-done
+# shellcheck disable=SC2046
+grep -nE "$left" $(sources c h cu cuh sh py) quickstart.sh test.sh >>"$found"
+# shellcheck disable=SC2046
+grep -nE '(^|[^a-zA-Z0-9_.-])/(work|opt/tools)/' $(sources c h cu cuh sh py) quickstart.sh test.sh >>"$found"
 
 if [ -s "$found" ]; then
     cat "$found"
