@@ -13,6 +13,7 @@ struct command {
 };
 
 static const struct command commands[] = {
+    {"serve", command_serve, "serve a model over HTTP with OpenAI's API"},
     {"render", command_render, "show what a chat template makes of conversations"},
     {"tokenize", command_tokenize, "turn text into token ids and back"},
     {"bench", command_bench, "measure: load a server, time steps and ops"},
