@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "bench/load.h"
+#include "bench/local.h"
 #include "server/commands.h"
 
 struct benchmark {
@@ -14,6 +15,9 @@ struct benchmark {
 
 static const struct benchmark benchmarks[] = {
     {"serve", command_bench_serve, "load an OpenAI-compatible server, print vLLM's table and JSON"},
+    {"offline", command_bench_offline,
+     "prefill, decode and batches in this process, of the ceilings"},
+    {"latency", command_bench_latency, "one stream: time to first token, time per token"},
     {"once", command_bench_once, "one chat request: its answer, time to first token, tokens/s"},
 };
 

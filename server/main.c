@@ -13,11 +13,12 @@ struct command {
 };
 
 static const struct command commands[] = {
-    {"serve", command_serve, "serve a model over HTTP with OpenAI's API"},
-    {"render", command_render, "show what a chat template makes of conversations"},
-    {"tokenize", command_tokenize, "turn text into token ids and back"},
+    {"serve", command_serve, "serve a model over OpenAI's HTTP API"},
+    {"run", command_run, "chat with a model in the terminal"},
     {"bench", command_bench, "measure: load a server, time steps and ops"},
     {"pull", command_pull, "download a model from the Hugging Face Hub"},
+    {"tokenize", command_tokenize, "turn text into token ids and back"},
+    {"render", command_render, "show what a chat template makes of conversations"},
     {"version", command_version, "print the version and what this build and machine can do"},
 };
 
