@@ -253,6 +253,34 @@ static enum status add_eos(const struct reader *reader, const char *key, int voc
     return STATUS_OK;
 }
 
+/* general.sampling.*: what the model's makers recommend, within what sampling accepts. */
+static enum status read_sampling(const struct reader *reader, struct generation_config *generation)
+{
+    const struct {
+        const char *key;
+        float *out;
+        double min, max;
+    } settings[] = {
+        {"general.sampling.temp", &generation->temperature, 0, 100},
+        {"general.sampling.top_p", &generation->top_p, 1e-9, 1},
+        {"general.sampling.min_p", &generation->min_p, 0, 1},
+        {"general.sampling.penalty_repeat", &generation->repetition_penalty, 1e-3, 100},
+    };
+    int64_t top_k;
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
+        double value;
+        if (!gguf_get_float(reader->gguf, settings[i].key, &value)) continue;
+        if (!(value >= settings[i].min && value <= settings[i].max))
+            return error_set(reader->error, STATUS_INVALID, settings[i].key,
+                             "GGUF key '%s' is %g, not in %g..%g", settings[i].key, value,
+                             settings[i].min, settings[i].max);
+        *settings[i].out = (float)value;
+    }
+    if (gguf_get_int(reader->gguf, "general.sampling.top_k", &top_k))
+        generation->top_k = top_k > 0 && top_k <= INT_MAX ? (int)top_k : 0;
+    return STATUS_OK;
+}
+
 static enum status read_generation(const struct reader *reader, int vocab,
                                    struct generation_config *generation)
 {
@@ -268,7 +296,7 @@ static enum status read_generation(const struct reader *reader, int vocab,
     if (add_bos && gguf_get_int(reader->gguf, "tokenizer.ggml.bos_token_id", &bos) && bos >= 0 &&
         bos < vocab)
         generation->bos = (int32_t)bos;
-    return status;
+    return status == STATUS_OK ? read_sampling(reader, generation) : status;
 }
 
 enum status gguf_config_parse(const struct gguf *gguf, const struct family **family,

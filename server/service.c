@@ -10,6 +10,7 @@
 #include "runtime/base/log.h"
 #include "server/completion.h"
 #include "server/files.h"
+#include "server/hub.h"
 
 const char *service_model_name(const struct options *options)
 {
@@ -151,6 +152,18 @@ static enum status open_engine(struct service *service, struct error *error)
     return engine_create(&wanted, service->executor, &service->engine, error);
 }
 
+/* A path, or org/repo[:quant] that was pulled before. */
+static enum status open_model(struct service *service, struct error *error)
+{
+    const char *name = service->options->model;
+    if (!hub_is_name(name)) return model_open(name, &service->model, error);
+    struct buffer path = {0};
+    enum status status = hub_find(name, &(struct hub_options){0}, &path, error);
+    if (!status) status = model_open(path.data, &service->model, error);
+    buffer_free(&path);
+    return status;
+}
+
 enum status service_open(const struct options *options, const struct service_hooks *hooks,
                          struct service **out, struct error *error)
 {
@@ -160,7 +173,7 @@ enum status service_open(const struct options *options, const struct service_hoo
     service->hooks = *hooks;
     list_init(&service->completions);
     list_init(&service->dirty);
-    enum status status = model_open(options->model, &service->model, error);
+    enum status status = open_model(service, error);
     if (!status) status = open_tokenizer(service, error);
     if (!status) status = open_chat_template(service, error);
     if (!status) {
