@@ -151,23 +151,27 @@ def write_model(name, config, length, how, seed):
           f"{logprobs.max(-1).values.mean().item():.2f}")
 
 
-STORY = ("Once upon a time, there was a little girl named Anna. She lived in a small house near a big "
-         "forest. One day, Anna found a lost puppy under a tree. The puppy was cold and hungry. Anna "
-         "gave him some milk and a warm blanket. \"You can stay with me,\" she said. The puppy wagged "
-         "his tail and was very happy. They went home together, and they played in the garden every "
-         "day until the sun went down.")
+STORY = ("Once upon a time, there was a little girl named Lily. She loved to play outside in the park. One "
+         "day, she saw a big, shiny rock on the ground. Lily picked it up and showed it to her mommy. "
+         "\"Look, Mommy! I found a pretty rock!\" she said. Her mommy smiled and said, \"Wow, Lily, that's a "
+         "very nice rock. You can keep it in your room.\" Lily was very happy. She put the rock in her "
+         "pocket and went back to play with her friends.")
 REAL_TOKENS = 95
 GREEDY_TOKENS = 60
 
 
-def quantised(model, kind):
-    """The model with its matrices replaced by what Q8_0 or Q4_0 leaves of them."""
+def rounded(model, kind):
+    """The model with its matrices replaced by what BF16, Q8_0 or Q4_0 leave of them."""
     from gguf import quants, GGMLQuantizationType
-    kind = getattr(GGMLQuantizationType, kind)
     for name, tensor in model.named_parameters():
-        if tensor.dim() == 2:
-            packed = quants.quantize(tensor.detach().numpy(), kind)
-            tensor.data = torch.from_numpy(quants.dequantize(packed, kind).copy())
+        if tensor.dim() != 2:
+            continue
+        if kind == "BF16":
+            tensor.data = tensor.data.bfloat16().float()
+        else:
+            packed = quants.quantize(tensor.detach().numpy(), GGMLQuantizationType[kind])
+            tensor.data = torch.from_numpy(
+                quants.dequantize(packed, GGMLQuantizationType[kind]).copy())
     return model
 
 
@@ -196,8 +200,8 @@ def real_model(path):
         with torch.no_grad():
             sequence.append(model(torch.tensor([sequence])).logits[0, -1].argmax().item())
     out["greedy_prompt"], out["greedy"] = sequence[:12], sequence[12:]
-    for kind in ("Q8_0", "Q4_0"):
-        out[kind.lower()] = next_logprobs(quantised(load(), kind))
+    for kind in ("BF16", "Q8_0", "Q4_0"):
+        out[kind.lower()] = next_logprobs(rounded(load(), kind))
     return out
 
 
