@@ -18,7 +18,7 @@ struct executor_options logits_options(int max_model_len)
 {
     return (struct executor_options){.device = "cpu",
                                      .tensor_parallel = 1,
-                                     .threads = 2,
+                                     .threads = 1,
                                      .dtype = DTYPE_AUTO,
                                      .quantization = DTYPE_AUTO,
                                      .kv_dtype = DTYPE_AUTO,

@@ -10,7 +10,7 @@
 #include "kernels/batch.h"
 #include "runtime/executor.h"
 
-/* Small options: one CPU rank, 2 threads, dtype and quantization as stored. */
+/* Small options: one CPU rank, 1 thread, dtype and quantization as stored. */
 struct executor_options logits_options(int max_model_len);
 
 /* Opens the model and loads it, or fails the test. */
