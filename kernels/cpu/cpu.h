@@ -33,6 +33,7 @@ bool cpu_has_neon_dot(void);              /* CPU_NEON: the dot product instructi
 
 struct cpu_attention; /* attention.c: KV pages, scratch, split state */
 struct cpu_linear;    /* linear.c: packed activations, panel counters */
+struct weight_block;  /* weight.c */
 struct cpu_sampler;   /* sample.c: slots' last token and history, scratch */
 
 struct device {
@@ -45,14 +46,18 @@ struct device {
     struct cpu_linear *linear;
     struct cpu_attention *attention;
     struct cpu_sampler *sampler;
-    struct weight *weights; /* all of them, for close */
+    struct weight *weights;             /* all of them, for close */
+    struct weight_block *weight_blocks; /* their memory, the latest first */
 };
 
 /* Zeroed, touched memory in huge pages where it is large and the system gives them; counted by
  * nobody. NULL when there is none. Freed with cpu_free(p, bytes). */
 void *cpu_alloc(size_t bytes);
 void cpu_free(void *memory, size_t bytes);
-size_t cpu_memory_available(void); /* of the machine or its container, whichever is less */
+void *cpu_map(size_t bytes); /* as large blocks of cpu_alloc, but not touched: costs nothing yet */
+void cpu_unmap(void *memory, size_t bytes);
+void cpu_touch(void *memory, size_t bytes); /* zero pages of a fresh mapping become memory */
+size_t cpu_memory_available(void);          /* of the machine or its container, whichever is less */
 
 /* linear.c, weight.c */
 enum status cpu_linear_prepare(struct device *device, struct error *error);

@@ -63,10 +63,7 @@ static void device_close(struct device *device)
         if (device->buffers[i]) cpu_free(device->buffers[i], buffer_bytes(&device->shape, i));
     }
     if (device->tokens) cpu_free(device->tokens, tokens_bytes(&device->shape));
-    for (struct weight *weight = device->weights, *next; weight; weight = next) {
-        next = weight->next;
-        cpu_weight_destroy(weight);
-    }
+    cpu_weights_close(device);
     cpu_pool_destroy(device->pool);
     free(device);
 }

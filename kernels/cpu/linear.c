@@ -18,9 +18,9 @@
 
 enum {
     LINE = 128,
-    /* Values of X that every thread packs for itself rather than wait for the others at a barrier.
-     */
-    PRIVATE_VALUES_MAX = 6144,
+    /* Up to so many values of X every thread packs all of it for itself rather than wait for the
+     * others at a barrier and then fetch it from their caches. */
+    PRIVATE_VALUES_MAX = 8192,
     /* A panel longer than this is taken in pieces along K, so that it stays in the second-level
      * cache while the tiles pass. */
     PIECE_BYTES_MAX = 448 * 1024,
@@ -51,9 +51,12 @@ struct gemm {
     float scale, softcap; /* of the result; 1 and 0: none */
 };
 
-static bool packs_privately(const struct weight *weight, int64_t rows)
+/* How many rows at most are packed by every thread: those of one tile, which one thread would pack
+ * while the others wait, always. */
+static int64_t private_rows_max(const struct weight *weight)
 {
-    return rows == 1 || rows * weight->cols <= PRIVATE_VALUES_MAX;
+    int64_t rows = PRIVATE_VALUES_MAX / weight->cols;
+    return rows > weight->format->rows_max ? rows : weight->format->rows_max;
 }
 
 /* Bytes of packed rows for the largest matrices of the program: shared, and per thread. */
@@ -66,9 +69,8 @@ static void workspace_sizes(const struct device_shape *shape, size_t *packed,
         if (op->kind != OP_LINEAR && op->kind != OP_LOGITS) continue;
         const struct weight *weight = op->kind == OP_LINEAR ? op->linear.weight : op->logits.weight;
         int64_t rows = op->kind == OP_LINEAR ? shape->limits.tokens_max : shape->limits.logits_max;
-        int64_t private_rows = PRIVATE_VALUES_MAX / weight->cols;
         size_t all = cpu_weight_packed_bytes(weight, rows);
-        size_t own = cpu_weight_packed_bytes(weight, private_rows > 1 ? private_rows : 1);
+        size_t own = cpu_weight_packed_bytes(weight, private_rows_max(weight));
         if (all > *packed) *packed = all;
         if (own > *private_packed) *private_packed = own;
     }
@@ -229,7 +231,7 @@ static void gemm_run(struct gemm *g)
     g->piece_count = 1;
     if (g->tile_count > 1)
         g->piece_count = (int)((w->panel_bytes + PIECE_BYTES_MAX - 1) / PIECE_BYTES_MAX);
-    g->is_private = packs_privately(w, g->rows);
+    g->is_private = g->rows <= private_rows_max(w);
     for (int i = 0; i < linear->threads; i++)
         atomic_store_explicit(&linear->counters[i].taken, 0, memory_order_relaxed);
     cpu_pool_run(g->device->pool, gemm_job, g);

@@ -83,14 +83,14 @@ struct weight {
     const struct linear_format *format; /* NULL: a vector */
     int64_t panel_count, steps;         /* per panel */
     size_t step_bytes, panel_bytes;     /* of a panel */
-    size_t bytes;                       /* allocated */
+    size_t bytes;                       /* resident */
     uint8_t *data;
 };
 
 enum status cpu_weight_create(struct device *device, const struct weight_desc *desc,
                               struct weight **out, struct error *error);
 void cpu_weight_write(struct weight *weight, int64_t row, int64_t count, const void *data);
-void cpu_weight_destroy(struct weight *weight);
+void cpu_weights_close(struct device *device); /* all of them */
 
 /* Row `row` of a matrix as float32 [cols], out of the panels, times `scale`. */
 void cpu_weight_row(const struct weight *weight, int64_t row, float scale, float *out);

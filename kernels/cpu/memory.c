@@ -33,29 +33,44 @@ static void *map_aligned(size_t bytes)
     return p + before;
 }
 
+void *cpu_map(size_t bytes)
+{
+    if (bytes > SIZE_MAX - 2 * HUGE_PAGE) return NULL;
+    void *p = map_aligned(round_up(bytes, HUGE_PAGE));
+    if (p) madvise(p, round_up(bytes, HUGE_PAGE), MADV_HUGEPAGE); /* only advice */
+    return p;
+}
+
+void cpu_unmap(void *memory, size_t bytes)
+{
+    if (memory) munmap(memory, round_up(bytes, HUGE_PAGE));
+}
+
+void cpu_touch(void *memory, size_t bytes)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    volatile char *p = memory;
+    for (size_t i = 0; i < bytes; i += page) p[i] = 0;
+    if (bytes) p[bytes - 1] = 0;
+}
+
 void *cpu_alloc(size_t bytes)
 {
     if (bytes < HUGE_PAGE) {
         void *p = aligned_alloc(LINE, round_up(bytes ? bytes : 1, LINE));
         return p ? memset(p, 0, bytes) : NULL;
     }
-    if (bytes > SIZE_MAX - 2 * HUGE_PAGE) return NULL;
-    size_t mapped = round_up(bytes, HUGE_PAGE);
-    char *p = map_aligned(mapped);
-    if (!p) return NULL;
-    madvise(p, mapped, MADV_HUGEPAGE); /* only advice: small pages work too */
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    for (size_t i = 0; i < mapped; i += page) *(volatile char *)(p + i) = 0;
+    void *p = cpu_map(bytes);
+    if (p) cpu_touch(p, bytes);
     return p;
 }
 
 void cpu_free(void *memory, size_t bytes)
 {
-    if (!memory) return;
     if (bytes < HUGE_PAGE)
         free(memory);
     else
-        munmap(memory, round_up(bytes, HUGE_PAGE));
+        cpu_unmap(memory, bytes);
 }
 
 /* The first number in a file of /proc or /sys; SIZE_MAX where there is none ("max"). */

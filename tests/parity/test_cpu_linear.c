@@ -130,8 +130,7 @@ static void rig_rest(struct rig *rig)
 static void rig_close(struct rig *rig)
 {
     rig_rest(rig);
-    for (struct weight *w = rig->device.weights, *next; w; w = next)
-        next = w->next, cpu_weight_destroy(w);
+    cpu_weights_close(&rig->device);
     free(rig->source);
     free(rig->dense);
 }
@@ -284,7 +283,7 @@ static void check_embed(enum cpu_isa isa, enum dtype dtype)
     cpu_op_embed(&rig.device, &rig.op);
     assert_true(rig.device.buffers[1][3] == table.dense[2 * k + 3] * 1.5f);
     rig_close(&rig);
-    cpu_weight_destroy(weight);
+    cpu_weights_close(&table.device);
     free(table.source), free(table.dense);
 }
 
