@@ -1,8 +1,10 @@
 /* cmd_serve.c - `penstock serve`: options, limits of the process, then the server. */
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "runtime/base/log.h"
 #include "server/commands.h"
@@ -29,6 +31,16 @@ static enum log_level level_from_flag(const char *name)
     return LOG_INFO;
 }
 
+/* A parent may have closed them; a socket in their place would be written to by accident. */
+static void fill_standard_descriptors(void)
+{
+    int fd;
+    do {
+        fd = open("/dev/null", O_RDWR);
+    } while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd > STDERR_FILENO) close(fd);
+}
+
 /* Every connection is a descriptor: take as many as the system grants. */
 static void raise_descriptor_limit(void)
 {
@@ -53,6 +65,7 @@ int command_serve(int argc, char **argv)
         options_free(&options);
         return 0;
     }
+    fill_standard_descriptors();
     signal(SIGPIPE, SIG_IGN);
     raise_descriptor_limit();
     log_configure(level_from_flag(options.log_level), options.log_json);

@@ -43,15 +43,11 @@ static int dtype_from_flag(const char *name)
     return DTYPE_AUTO;
 }
 
-#pragma weak tokenizer_load_gguf /* until it has landed */
-
 static enum status open_tokenizer(struct service *service, struct error *error)
 {
     const char *path = service->options->tokenizer;
     const struct gguf *gguf = model_gguf(service->model);
     if (path) return tokenizer_load(path, &service->tokenizer, error);
-    if (gguf && !tokenizer_load_gguf)
-        return error_set(error, STATUS_UNSUPPORTED, NULL, "no tokenizers from GGUF yet");
     if (gguf) return tokenizer_load_gguf(gguf, &service->tokenizer, error);
     return tokenizer_load(model_path(service->model), &service->tokenizer, error);
 }

@@ -75,7 +75,8 @@ bool http_client_request(struct http_client *client, const char *method, const c
 static bool receive(struct http_client *client)
 {
     struct pollfd wait = {.fd = client->fd, .events = POLLIN};
-    if (poll(&wait, 1, HTTP_CLIENT_TIMEOUT_MS) != 1) return false;
+    int timeout = client->timeout_ms ? client->timeout_ms : HTTP_CLIENT_TIMEOUT_MS;
+    if (poll(&wait, 1, timeout) != 1) return false;
     char piece[16384];
     ssize_t n = recv(client->fd, piece, sizeof(piece), 0);
     if (n <= 0) return false;

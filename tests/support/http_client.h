@@ -1,7 +1,7 @@
 /*
  * http_client.h - a small blocking HTTP client for tests: exact bytes out, responses in.
  *
- * Thread: its owner's. Every wait ends after HTTP_CLIENT_TIMEOUT_MS.
+ * Thread: its owner's. Every wait ends.
  */
 #ifndef TESTS_SUPPORT_HTTP_CLIENT_H
 #define TESTS_SUPPORT_HTTP_CLIENT_H
@@ -15,6 +15,7 @@ enum { HTTP_CLIENT_TIMEOUT_MS = 30000 };
 
 struct http_client {
     int fd;
+    int timeout_ms;   /* of every wait; 0: HTTP_CLIENT_TIMEOUT_MS */
     struct buffer in; /* received and not yet used */
 };
 

@@ -92,6 +92,16 @@ void server_signal(const struct server_process *server, int number)
     kill(server->pid, number);
 }
 
+/* What the program said before it crashed. */
+static void print_log(const struct server_process *server)
+{
+    char text[4096];
+    ssize_t n;
+    fcntl(server->log_fd, F_SETFL, O_NONBLOCK);
+    while ((n = read(server->log_fd, text, sizeof(text))) > 0)
+        fprintf(stderr, "%.*s", (int)n, text);
+}
+
 int server_wait_exit(struct server_process *server, int seconds)
 {
     int64_t deadline = clock_ns() + seconds * 1000000000ll;
@@ -100,6 +110,7 @@ int server_wait_exit(struct server_process *server, int seconds)
         if (clock_ns() > deadline) return -1;
         usleep(5000);
     }
+    if (WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL) print_log(server);
     close(server->log_fd);
     server->pid = 0;
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
