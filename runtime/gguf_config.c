@@ -98,8 +98,13 @@ static enum status refuse_unhandled(const struct reader *reader)
 {
     static const char *const zero[] = {"expert_count", "expert_used_count", "ssm.state_size",
                                        "attention.key_length_mla"};
-    static const char *const plain[] = {"attn_logit_softcapping", "final_logit_softcapping",
-                                        "residual_scale", "embedding_scale", "logit_scale"};
+    static const char *const plain[] = {"attention.sliding_window_pattern",
+                                        "rope.scaling.alpha",
+                                        "attn_logit_softcapping",
+                                        "final_logit_softcapping",
+                                        "residual_scale",
+                                        "embedding_scale",
+                                        "logit_scale"};
     char key[KEY_MAX];
     int64_t n;
     for (size_t i = 0; i < sizeof zero / sizeof *zero; i++)
@@ -154,12 +159,38 @@ static enum status read_sizes(const struct reader *reader, struct model_config *
     return status;
 }
 
+static enum status read_yarn(const struct reader *reader, struct rope_config *rope)
+{
+    double attention = 1, extrapolation = 1, multiplier = 0;
+    const struct {
+        const char *name;
+        double min, *out;
+    } numbers[] = {{"rope.scaling.attn_factor", 1e-6, &attention},
+                   {"rope.scaling.yarn_attn_factor", 1e-6, &rope->attention_factor},
+                   {"rope.scaling.yarn_beta_fast", 1e-6, &rope->beta_fast},
+                   {"rope.scaling.yarn_beta_slow", 1e-6, &rope->beta_slow},
+                   {"rope.scaling.yarn_ext_factor", 0, &extrapolation},
+                   {"rope.scaling.yarn_log_multiplier", 0, &multiplier}};
+    enum status status = read_int(reader, "rope.scaling.original_context_length", 1, INT_MAX,
+                                  &rope->original_max_position);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers && status == STATUS_OK; i++)
+        status = read_double(reader, numbers[i].name, numbers[i].min, 1e6, numbers[i].out);
+    if (status == STATUS_OK && (extrapolation != 1 || multiplier != 0))
+        status = error_set(reader->error, STATUS_UNSUPPORTED, "rope.scaling",
+                           "GGUF keys 'rope.scaling.yarn_ext_factor' and 'yarn_log_multiplier' are "
+                           "not supported");
+    /* The converter writes the configuration's own attention factor where it has one; else it
+     * follows from the scaling factor. attn_factor comes on top of either. */
+    if (rope->attention_factor == 0) rope->attention_factor = 0.1 * log(rope->factor) + 1;
+    rope->attention_factor *= attention;
+    return status;
+}
+
 /* The kind of scaling; `rope.scale_linear` is how old files spell it. */
 static enum status read_scaling(const struct reader *reader, struct rope_config *rope)
 {
     char key[KEY_MAX];
     struct gguf_string type;
-    double attention = 1;
     enum status status = read_double(reader, "rope.scale_linear", 1, 1e6, &rope->factor);
     if (status == STATUS_OK)
         status = read_double(reader, "rope.scaling.factor", 0, 1e6, &rope->factor);
@@ -176,17 +207,7 @@ static enum status read_scaling(const struct reader *reader, struct rope_config 
     }
     if (rope->factor < 1) rope->factor = 1; /* 0 is written for "no scaling" */
     if (rope->scaling != ROPE_YARN) return STATUS_OK;
-    status = read_int(reader, "rope.scaling.original_context_length", 1, INT_MAX,
-                      &rope->original_max_position);
-    if (status == STATUS_OK)
-        status = read_double(reader, "rope.scaling.attn_factor", 1e-6, 1e6, &attention);
-    if (status == STATUS_OK)
-        status = read_double(reader, "rope.scaling.yarn_beta_fast", 1e-6, 1e6, &rope->beta_fast);
-    if (status == STATUS_OK)
-        status = read_double(reader, "rope.scaling.yarn_beta_slow", 1e-6, 1e6, &rope->beta_slow);
-    /* attn_factor multiplies what follows from the scaling factor. */
-    rope->attention_factor = attention * (0.1 * log(rope->factor) + 1);
-    return status;
+    return read_yarn(reader, rope);
 }
 
 static enum status read_rope(const struct reader *reader, struct model_config *config)
@@ -217,6 +238,10 @@ static enum status read_rope(const struct reader *reader, struct model_config *c
         return error_set(reader->error, STATUS_CORRUPT, "rope_freqs.weight",
                          "GGUF tensor 'rope_freqs.weight' is not F32 of half the head size");
     rope->factors = factors->data;
+    for (int i = 0; i < config->head_dim / 2; i++)
+        if (!(rope->factors[i] > 0 && rope->factors[i] < 1e9F))
+            return error_set(reader->error, STATUS_CORRUPT, "rope_freqs.weight",
+                             "GGUF tensor 'rope_freqs.weight' holds a factor that is not positive");
     return STATUS_OK;
 }
 
