@@ -5,6 +5,7 @@
 
 #include "bench/load.h"
 #include "bench/local.h"
+#include "bench/scheduler_bench.h"
 #include "server/commands.h"
 
 struct benchmark {
@@ -19,6 +20,7 @@ static const struct benchmark benchmarks[] = {
      "prefill, decode and batches in this process, of the ceilings"},
     {"latency", command_bench_latency, "one stream: time to first token, time per token"},
     {"once", command_bench_once, "one chat request: its answer, time to first token, tokens/s"},
+    {"scheduler", command_bench_scheduler, "what planning a step costs, with a long queue too"},
 };
 
 int command_bench(int argc, char **argv)
