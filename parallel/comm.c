@@ -9,14 +9,27 @@
 #include <string.h>
 #include <unistd.h>
 
+/* The first of the variables that holds a number; they are the launcher's, not knobs of ours. */
+static int launcher_number(const char *const *names, int otherwise)
+{
+    for (; *names; names++) {
+        const char *value = getenv(*names);
+        if (value && *value) return atoi(value);
+    }
+    return otherwise;
+}
+
 int comm_mpi_world_size(void)
 {
-    static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS"};
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-        const char *value = getenv(names[i]); /* set by the launcher, not a knob of ours */
-        if (value && atoi(value) > 0) return atoi(value);
-    }
-    return 1;
+    static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", NULL};
+    int size = launcher_number(names, 1);
+    return size > 0 ? size : 1;
+}
+
+int comm_mpi_world_rank(void)
+{
+    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", NULL};
+    return comm_mpi_world_size() > 1 ? launcher_number(names, 0) : 0;
 }
 
 /* Beside the program, where builds and images put it. */

@@ -6,9 +6,11 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "parallel/comm.h"
 #include "runtime/base/log.h"
 #include "server/commands.h"
 #include "server/server.h"
+#include "server/service.h"
 
 static void print_help(void)
 {
@@ -50,6 +52,17 @@ static void raise_descriptor_limit(void)
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+/* Signals are rank 0's business: it drains, then lets the others go. */
+static int follow(const struct options *options)
+{
+    struct error error = {0};
+    signal(SIGTERM, SIG_IGN);
+    signal(SIGINT, SIG_IGN);
+    if (!service_follow(options, &error)) return 0;
+    log_error("rank", "%s", error.message);
+    return 1;
+}
+
 int command_serve(int argc, char **argv)
 {
     struct options options;
@@ -69,7 +82,7 @@ int command_serve(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN);
     raise_descriptor_limit();
     log_configure(level_from_flag(options.log_level), options.log_json);
-    int status = server_run(&options);
+    int status = comm_mpi_world_rank() > 0 ? follow(&options) : server_run(&options);
     options_free(&options);
     return status;
 }

@@ -38,7 +38,8 @@ struct options {
     double shutdown_timeout; /* seconds */
     /* engine */
     const char *device, *dtype, *quantization, *kv_cache_dtype, *scheduling_policy, *isa, *trace;
-    int tensor_parallel_size, threads, block_size, max_model_len, max_num_seqs;
+    int tensor_parallel_size; /* 0: one rank, or all of mpirun's */
+    int threads, block_size, max_model_len, max_num_seqs;
     int max_num_batched_tokens, max_num_queued_reqs, max_logprobs;
     double gpu_memory_utilization;
     int64_t kv_cache_memory_bytes;

@@ -186,6 +186,17 @@ enum status service_open(const struct options *options, const struct service_hoo
     return STATUS_OK;
 }
 
+enum status service_follow(const struct options *options, struct error *error)
+{
+    struct service service = {.options = options};
+    enum status status = open_model(&service, error);
+    if (!status) status = open_executor(&service, error);
+    if (!status) status = executor_follow(service.executor, error);
+    executor_destroy(service.executor);
+    model_close(service.model);
+    return status;
+}
+
 void service_close(struct service *service)
 {
     if (!service) return;
