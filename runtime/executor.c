@@ -148,6 +148,16 @@ static enum status agree_on_shape(struct executor *executor, struct error *error
     return status;
 }
 
+/* Nobody is ready before all are: from here on a silent rank is a stalled one. */
+static enum status meet(struct executor *executor, struct error *error)
+{
+    struct worker *worker = &executor->workers[0];
+    float one = 1;
+    if (!executor->crew.world) return STATUS_OK;
+    return ((struct comm_base *)(void *)worker->comm)
+        ->ops->all_reduce(worker->comm, &one, 1, error);
+}
+
 static void fill_info(struct executor *executor)
 {
     const struct device_shape *shape = &executor->crew.shape;
@@ -193,6 +203,7 @@ static enum status start(struct executor *executor, struct error *error)
         crew->results[i] = batch_result_create(&crew->shape.limits);
     ask(executor, STAGE_PREPARE);
     status = await(executor, STAGE_RUN, error);
+    if (!status) status = meet(executor, error);
     if (status) return status;
     fill_info(executor);
     ask(executor, STAGE_RUN);

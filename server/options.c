@@ -25,7 +25,7 @@ void options_init(struct options *options)
         .quantization = "none",
         .kv_cache_dtype = "auto",
         .scheduling_policy = "fcfs",
-        .tensor_parallel_size = 0,
+        .stall_timeout = 4000,
         .block_size = 16,
         .max_num_queued_reqs = 1024,
         .max_logprobs = 20,

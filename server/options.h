@@ -38,6 +38,8 @@ struct options {
     double shutdown_timeout; /* seconds */
     /* engine */
     const char *device, *dtype, *quantization, *kv_cache_dtype, *scheduling_policy, *isa, *trace;
+    const char *inject_fault; /* for tests; see executor_options.fault */
+    int stall_timeout;        /* milliseconds */
     int tensor_parallel_size; /* 0: one rank, or all of mpirun's */
     int threads, block_size, max_model_len, max_num_seqs;
     int max_num_batched_tokens, max_num_queued_reqs, max_logprobs;

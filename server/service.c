@@ -121,9 +121,10 @@ static enum status open_executor(struct service *service, struct error *error)
         .max_num_batched_tokens = options->max_num_batched_tokens ? options->max_num_batched_tokens
                                   : gpu                           ? 8192
                                                                   : 512,
-        .stall_timeout_ms = 4000,
         .trace_path = options->trace,
         .profile = options->profile,
+        .fault = options->inject_fault,
+        .stall_timeout_ms = options->stall_timeout,
         .isa = options->isa,
         .progress = service->hooks.progress,
         .progress_arg = service->hooks.arg,

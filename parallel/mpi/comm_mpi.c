@@ -37,6 +37,12 @@ struct peer {
     char host[HOST_MAX];
 };
 
+struct seat { /* where a rank of this host is, in memory that they share */
+    _Alignas(64) _Atomic int64_t waits; /* collectives entered */
+    _Atomic int64_t step;
+    char op[48]; /* may be torn while it is written: it is only shown */
+};
+
 struct comm {
     struct comm_base base;
     int timeout_ms;
@@ -44,6 +50,8 @@ struct comm {
     const char *op;
     _Atomic bool aborted;
     struct peer *peers;
+    struct seat **seats; /* [rank_count], NULL for ranks of other hosts */
+    MPI_Win window;
     int *counts, *offsets; /* [rank_count] */
     float *parts;          /* [rank_count][share], grows */
     size_t part_capacity;
@@ -75,10 +83,29 @@ static int dead_peer(const struct comm *comm)
     return -1;
 }
 
+/* The rank of this host that is behind, and where it was seen last. */
+static void describe_stall(const struct comm *comm, char *out, size_t size)
+{
+    int64_t own = atomic_load(&comm->seats[comm->base.rank]->waits);
+    for (int r = 0; r < comm->base.rank_count; r++) {
+        const struct seat *seat = comm->seats[r];
+        if (!seat || atomic_load(&seat->waits) >= own) continue;
+        snprintf(
+            out, size,
+            "rank %d stopped answering: waited %d ms for it; it was last seen in op %.47s of step "
+            "%lld",
+            r, comm->timeout_ms, seat->op, (long long)atomic_load(&seat->step));
+        return;
+    }
+    snprintf(out, size, "a rank of another host stopped answering: waited %d ms for it",
+             comm->timeout_ms);
+}
+
 static enum status wait_for(struct comm *comm, MPI_Request *request, struct error *error)
 {
     int64_t start = clock_ns(), checked = start;
-    char what[128];
+    char what[200];
+    atomic_fetch_add(&comm->seats[comm->base.rank]->waits, 1);
     for (;;) {
         int done = 0;
         if (MPI_Test(request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS)
@@ -96,10 +123,10 @@ static enum status wait_for(struct comm *comm, MPI_Request *request, struct erro
             snprintf(what, sizeof(what), "rank %d died", rank);
             if (rank >= 0) return fail(comm, error, what);
         }
-        snprintf(what, sizeof(what), "a rank stopped answering: waited %d ms for the others",
-                 comm->timeout_ms);
-        if (comm->step >= 0 && waited > (int64_t)comm->timeout_ms * 1000000)
+        if (comm->step >= 0 && waited > (int64_t)comm->timeout_ms * 1000000) {
+            describe_stall(comm, what, sizeof(what));
             return fail(comm, error, what);
+        }
         struct timespec nap = {0, waited < IDLE_AFTER_NS ? NAP_NS : LONG_NAP_NS};
         nanosleep(&nap, NULL);
     }
@@ -171,7 +198,10 @@ static enum status mpi_broadcast(struct comm *comm, void *data, size_t bytes, st
 
 static void mpi_note(struct comm *comm, int64_t step, const char *op)
 {
+    struct seat *seat = comm->seats[comm->base.rank];
     comm->step = step, comm->op = op;
+    atomic_store(&seat->step, step);
+    snprintf(seat->op, sizeof(seat->op), "%s", op);
 }
 
 static void mpi_abort(struct comm *comm, const char *reason)
@@ -184,8 +214,12 @@ static void mpi_abort(struct comm *comm, const char *reason)
 static void mpi_leave(struct comm *comm)
 {
     if (!comm) return;
-    if (!atomic_load(&comm->aborted)) MPI_Finalize();
-    free(comm->peers), free(comm->counts), free(comm->offsets), free(comm->parts);
+    if (!atomic_load(&comm->aborted)) {
+        MPI_Win_free(&comm->window);
+        MPI_Finalize();
+    }
+    free(comm->seats), free(comm->peers), free(comm->counts), free(comm->offsets),
+        free(comm->parts);
     free(comm);
 }
 
@@ -198,6 +232,36 @@ static const struct comm_ops mpi_ops = {
     .abort = mpi_abort,
     .leave = mpi_leave,
 };
+
+/* A window that the ranks of a host share, a seat each. */
+static void share_seats(struct comm *comm)
+{
+    MPI_Comm host;
+    MPI_Group world_group, host_group;
+    struct seat *own;
+    int host_size = 0;
+    comm->seats = calloc((size_t)comm->base.rank_count, sizeof(*comm->seats));
+    CHECK(comm->seats);
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, comm->base.rank, MPI_INFO_NULL,
+                        &host);
+    MPI_Win_allocate_shared(sizeof(struct seat), 1, MPI_INFO_NULL, host, &own, &comm->window);
+    memset(own, 0, sizeof(*own));
+    MPI_Comm_size(host, &host_size);
+    MPI_Comm_group(MPI_COMM_WORLD, &world_group);
+    MPI_Comm_group(host, &host_group);
+    for (int i = 0; i < host_size; i++) {
+        int rank, unit;
+        MPI_Aint bytes;
+        void *at;
+        MPI_Group_translate_ranks(host_group, 1, &i, world_group, &rank);
+        MPI_Win_shared_query(comm->window, i, &bytes, &unit, &at);
+        comm->seats[rank] = at;
+    }
+    MPI_Group_free(&host_group);
+    MPI_Group_free(&world_group);
+    MPI_Comm_free(&host);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
 
 /* The plug-in's one symbol: parallel/comm.c finds it by this name. */
 enum status penstock_comm_mpi_join(int timeout_ms, struct comm **out, struct error *error);
@@ -223,6 +287,7 @@ enum status penstock_comm_mpi_join(int timeout_ms, struct comm **out, struct err
     struct peer own = {.pid = (int)getpid()};
     gethostname(own.host, sizeof(own.host) - 1);
     MPI_Allgather(&own, sizeof(own), MPI_BYTE, comm->peers, sizeof(own), MPI_BYTE, MPI_COMM_WORLD);
+    share_seats(comm);
     *out = comm;
     return STATUS_OK;
 }

@@ -16,19 +16,26 @@
 
 enum { ARGUMENTS_MAX = 64, START_MS = 20000, READY_MS = 120000 };
 
-static void run_child(const char *program, char *flags, bool uds)
+static int add_words(char **argv, int argc, char *words)
 {
-    char *argv[ARGUMENTS_MAX] = {(char *)(uintptr_t)program, "serve"};
-    int argc = 2;
+    for (char *word = strtok(words, " "); word && argc < ARGUMENTS_MAX - 8;
+         word = strtok(NULL, " "))
+        argv[argc++] = word;
+    return argc;
+}
+
+static void run_child(char *launcher, const char *program, char *flags, bool uds)
+{
+    char *argv[ARGUMENTS_MAX] = {NULL};
+    int argc = add_words(argv, 0, launcher);
+    argv[argc++] = (char *)(uintptr_t)program, argv[argc++] = "serve";
     if (!uds) {
         argv[argc++] = "--host", argv[argc++] = "127.0.0.1";
         argv[argc++] = "--port", argv[argc++] = "0";
     }
-    for (char *word = strtok(flags, " "); word && argc < ARGUMENTS_MAX - 1;
-         word = strtok(NULL, " "))
-        argv[argc++] = word;
+    argc = add_words(argv, argc, flags);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    execv(program, argv);
+    execvp(argv[0], argv);
     _exit(127);
 }
 
@@ -56,17 +63,23 @@ static bool wait_listening(struct server_process *server)
 
 bool server_start(struct server_process *server, const char *program, const char *flags)
 {
+    return server_start_under(server, "", program, flags);
+}
+
+bool server_start_under(struct server_process *server, const char *launcher, const char *program,
+                        const char *flags)
+{
     int log[2];
-    char *copy = strdup(flags);
+    char *copy = strdup(flags), *prefix = strdup(launcher);
     bool uds = strstr(flags, "--uds") != NULL;
-    if (!copy || pipe2(log, O_CLOEXEC)) return false;
+    if (!copy || !prefix || pipe2(log, O_CLOEXEC)) return false;
     fflush(NULL);
     server->pid = fork();
     if (!server->pid) {
         dup2(log[1], STDERR_FILENO);
-        run_child(program, copy, uds);
+        run_child(prefix, program, copy, uds);
     }
-    free(copy);
+    free(copy), free(prefix);
     close(log[1]);
     server->log_fd = log[0];
     /* A pipe that nobody empties must not block the server's log. */

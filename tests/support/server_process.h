@@ -20,6 +20,9 @@ struct server_process {
 /* Runs `program serve` with the flags (separated by spaces) on 127.0.0.1 and any free port, unless
  * the flags have --uds. Waits until it listens. */
 bool server_start(struct server_process *server, const char *program, const char *flags);
+/* The same behind other words, such as "mpirun -np 2". */
+bool server_start_under(struct server_process *server, const char *launcher, const char *program,
+                        const char *flags);
 /* Until /ready says 200. */
 bool server_wait_ready(const struct server_process *server);
 void server_signal(const struct server_process *server, int number);
