@@ -45,8 +45,8 @@ enum status comm_local_create(int rank_count, int timeout_ms, struct comm **out,
  * where the build has none. */
 enum status comm_mpi_join(int timeout_ms, struct comm **out, struct error *error);
 
-/* The world that mpirun or srun started this process in, without joining it: 1 rank and rank 0 where
- * neither did. */
+/* The world that mpirun or srun started this process in, without joining it: 1 rank and rank 0
+ * where neither did. */
 int comm_mpi_world_size(void);
 int comm_mpi_world_rank(void);
 

@@ -52,8 +52,8 @@ struct service {
 
 enum status service_open(const struct options *options, const struct service_hooks *hooks,
                          struct service **out, struct error *error);
-/* A rank of an MPI world above 0: holds its share of the model and runs rank 0's steps until that is done
- * (STATUS_OK) or a rank failed. Blocks; needs no server thread. */
+/* A rank of an MPI world above 0: holds its share of the model and runs rank 0's steps until that
+ * is done (STATUS_OK) or a rank failed. Blocks; needs no server thread. */
 enum status service_follow(const struct options *options, struct error *error);
 
 /* Cancels and frees what still runs. */
