@@ -17,13 +17,17 @@
 #include "runtime/base/check.h"
 
 enum {
-    LINE = 128,
+    LINE = 128,           /* apart so far, threads do not disturb each other */
+    USED_PER_FETCH = 128, /* bytes of a panel that a kernel uses per line it fetches ahead */
     /* Up to so many values of X every thread packs all of it for itself rather than wait for the
      * others at a barrier and then fetch it from their caches. */
     PRIVATE_VALUES_MAX = 8192,
     /* A panel longer than this is taken in pieces along K, so that it stays in the second-level
      * cache while the tiles pass. */
     PIECE_BYTES_MAX = 448 * 1024,
+    /* Rows of X that pass a panel at a time: what a thread takes, so that the last one to finish is
+     * not waited for long. */
+    UNIT_ROWS = 128,
 };
 
 struct panel_counter { /* a line of its own: every panel taken writes it */
@@ -46,7 +50,7 @@ struct gemm {
     size_t x_stride;
     float *y;
     size_t y_stride;
-    int rows, tile_count, piece_count;
+    int rows, tile_count, piece_count, unit_count; /* a panel is taken in units of its tiles */
     bool is_private;
     float scale, softcap; /* of the result; 1 and 0: none */
 };
@@ -151,10 +155,11 @@ static vec4 softcap4(vec4 x, float cap)
     return cap - 2 * cap / (e + 1);
 }
 
-/* Scale and softcap of one panel's outputs, where they are still in the first-level cache. */
-static void finish_panel(const struct gemm *g, int64_t panel, int cols)
+/* Scale and softcap of a panel's outputs for some rows, where they are still in the first-level
+ * cache. */
+static void finish_tiles(const struct gemm *g, int64_t panel, int cols, int first_row, int end_row)
 {
-    for (int r = 0; r < g->rows; r++) {
+    for (int r = first_row; r < end_row; r++) {
         float *y = g->y + (size_t)r * g->y_stride + panel * PANEL_WIDTH;
         for (int i = 0; i < cols; i += 4) {
             vec4 v = {0};
@@ -167,24 +172,25 @@ static void finish_panel(const struct gemm *g, int64_t panel, int cols)
     }
 }
 
-static void run_panel(const struct gemm *g, int64_t panel, const uint8_t *packed)
+/* Tiles [first, end) times one panel. */
+static void run_tiles(const struct gemm *g, int64_t panel, int first, int end,
+                      const uint8_t *packed)
 {
     const struct weight *w = g->weight;
     const struct linear_format *format = w->format;
     int64_t left = w->rows - panel * PANEL_WIDTH;
     struct linear_tile t = {.y_stride = g->y_stride,
                             .cols = left < PANEL_WIDTH ? (int)left : PANEL_WIDTH};
+    if (g->tile_count > 1)
+        t.ahead_step = (size_t)(USED_PER_FETCH - 1 + g->tile_count) / (size_t)g->tile_count;
     for (int piece = 0; piece < g->piece_count; piece++) {
         int64_t start = w->steps * piece / g->piece_count;
-        size_t bytes, x_step_bytes = (size_t)format->x_words * 4;
         t.steps = w->steps * (piece + 1) / g->piece_count - start;
-        bytes = w->step_bytes * (size_t)t.steps;
+        size_t bytes = w->step_bytes * (size_t)t.steps, x_step_bytes = (size_t)format->x_words * 4;
         t.w = w->data + w->panel_bytes * (size_t)panel + w->step_bytes * (size_t)start;
         t.resume = piece > 0;
         t.bias = g->bias && piece == g->piece_count - 1 ? g->bias + panel * PANEL_WIDTH : NULL;
-        t.ahead_step =
-            g->tile_count < 2 ? 0 : (size_t)(LINE - 1 + g->tile_count) / (size_t)g->tile_count;
-        for (int tile = 0; tile < g->tile_count; tile++) {
+        for (int tile = first; tile < end; tile++) {
             int row = tile_start(g, tile);
             t.rows = tile_start(g, tile + 1) - row;
             t.x = packed +
@@ -194,31 +200,41 @@ static void run_panel(const struct gemm *g, int64_t panel, const uint8_t *packed
             format->tiles[t.rows - 1](&t);
         }
     }
-    if (g->softcap != 0 || g->scale != 1) finish_panel(g, panel, t.cols);
+    if (g->softcap != 0 || g->scale != 1)
+        finish_tiles(g, panel, t.cols, tile_start(g, first), tile_start(g, end));
+}
+
+static const uint8_t *pack_rows(const struct gemm *g, int thread)
+{
+    struct cpu_linear *linear = g->device->linear;
+    if (g->is_private) {
+        uint8_t *own = linear->private_packed + linear->private_bytes * (size_t)thread;
+        pack_tiles(g, 0, g->tile_count, own);
+        return own;
+    }
+    int first = (int)((int64_t)g->tile_count * thread / linear->threads);
+    int end = (int)((int64_t)g->tile_count * (thread + 1) / linear->threads);
+    pack_tiles(g, first, end, linear->packed);
+    cpu_pool_barrier(g->device->pool);
+    return linear->packed;
 }
 
 static void gemm_job(void *arg, int thread)
 {
     const struct gemm *g = arg;
     struct cpu_linear *linear = g->device->linear;
-    int threads = linear->threads;
-    int64_t panels = g->weight->panel_count;
-    const uint8_t *packed = linear->packed;
-    if (g->is_private) {
-        uint8_t *own = linear->private_packed + linear->private_bytes * (size_t)thread;
-        pack_tiles(g, 0, g->tile_count, own);
-        packed = own;
-    } else {
-        pack_tiles(g, (int)((int64_t)g->tile_count * thread / threads),
-                   (int)((int64_t)g->tile_count * (thread + 1) / threads), linear->packed);
-        cpu_pool_barrier(g->device->pool);
-    }
-    for (int i = 0; i < threads; i++) {
-        int owner = (thread + i) % threads;
-        int64_t start = panels * owner / threads, end = panels * (owner + 1) / threads, panel;
+    const uint8_t *packed = pack_rows(g, thread);
+    int64_t threads = linear->threads, units = g->unit_count,
+            count = g->weight->panel_count * units;
+    for (int64_t i = 0; i < threads; i++) {
+        int64_t owner = (thread + i) % threads, at;
+        int64_t start = count * owner / threads, end = count * (owner + 1) / threads;
         _Atomic int64_t *taken = &linear->counters[owner].taken;
-        while ((panel = start + atomic_fetch_add_explicit(taken, 1, memory_order_relaxed)) < end)
-            run_panel(g, panel, packed);
+        while ((at = start + atomic_fetch_add_explicit(taken, 1, memory_order_relaxed)) < end) {
+            int64_t unit = at % units, tiles = g->tile_count;
+            run_tiles(g, at / units, (int)(tiles * unit / units), (int)(tiles * (unit + 1) / units),
+                      packed);
+        }
     }
 }
 
@@ -231,6 +247,7 @@ static void gemm_run(struct gemm *g)
     g->piece_count = 1;
     if (g->tile_count > 1)
         g->piece_count = (int)((w->panel_bytes + PIECE_BYTES_MAX - 1) / PIECE_BYTES_MAX);
+    g->unit_count = (g->rows + UNIT_ROWS - 1) / UNIT_ROWS;
     g->is_private = g->rows <= private_rows_max(w);
     for (int i = 0; i < linear->threads; i++)
         atomic_store_explicit(&linear->counters[i].taken, 0, memory_order_relaxed);
