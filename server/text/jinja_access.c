@@ -32,9 +32,7 @@ static struct jinja_value own_attribute(struct jinja_context *jinja, struct jinj
     if (value.kind == JINJA_RANGE) {
         if (jinja_string_is(name, "start")) return jinja_int(value.as.range->start);
         if (jinja_string_is(name, "step")) return jinja_int(value.as.range->step);
-        if (jinja_string_is(name, "stop"))
-            return jinja_int(value.as.range->start +
-                             (int64_t)value.as.range->count * value.as.range->step);
+        if (jinja_string_is(name, "stop")) return jinja_int(value.as.range->stop);
     }
     return jinja_missing();
 }
@@ -43,9 +41,8 @@ struct jinja_value jinja_attribute(struct jinja_context *jinja, struct jinja_val
                                    struct jinja_string *name)
 {
     if (value.kind == JINJA_UNDEFINED) {
-        bool dunder = name->len > 4 && !memcmp(name->data, "__", 2) &&
-                      !memcmp(name->data + name->len - 2, "__", 2);
-        return dunder ? jinja_undefined_of(value, name) : jinja_fail_undefined(jinja, value);
+        if (jinja_string_is(name, "__class__")) return jinja_undefined_of(value, name);
+        return jinja_fail_undefined(jinja, value);
     }
     struct jinja_value found = own_attribute(jinja, value, name);
     if (found.kind != JINJA_MISSING) return found;
@@ -123,7 +120,7 @@ static bool slice_bound(struct jinja_context *jinja, struct jinja_value value, i
 
 /* Clamps as Python's slice.indices(); `step` is not zero. */
 static size_t slice_indices(struct jinja_context *jinja, size_t length, struct jinja_value from,
-                            struct jinja_value to, int64_t step, int64_t *first)
+                            struct jinja_value to, int64_t step, int64_t *first, int64_t *last)
 {
     int64_t len = (int64_t)length, start, stop;
     int64_t lowest = step < 0 ? -1 : 0, highest = step < 0 ? len - 1 : len;
@@ -139,7 +136,7 @@ static size_t slice_indices(struct jinja_context *jinja, size_t length, struct j
         if (stop < 0) stop = stop < -len ? lowest : stop + len;
         stop = stop < lowest ? lowest : stop > highest ? highest : stop;
     }
-    *first = start;
+    *first = start, *last = stop;
     uint64_t stride = step < 0 ? 0 - (uint64_t)step : (uint64_t)step;
     uint64_t span = step < 0 ? (stop < start ? (uint64_t)(start - stop) : 0)
                              : (start < stop ? (uint64_t)(stop - start) : 0);
@@ -173,14 +170,15 @@ struct jinja_value jinja_slice(struct jinja_context *jinja, struct jinja_value v
                                struct jinja_value start, struct jinja_value stop,
                                struct jinja_value step_value)
 {
-    int64_t step = 1, first;
+    int64_t step = 1, first, stop_at;
     if (slice_bound(jinja, step_value, &step) && !step)
         return jinja_fail(jinja, "slice step cannot be zero");
     if (value.kind == JINJA_UNDEFINED) return jinja_fail_undefined(jinja, value);
     if (value.kind != JINJA_STRING && value.kind != JINJA_LIST && value.kind != JINJA_TUPLE &&
         value.kind != JINJA_RANGE)
         return jinja_fail(jinja, "'%s' object cannot be sliced", jinja_type_name(value));
-    size_t count = slice_indices(jinja, jinja_length(jinja, value), start, stop, step, &first);
+    size_t count =
+        slice_indices(jinja, jinja_length(jinja, value), start, stop, step, &first, &stop_at);
     if (jinja->failed) return jinja_none();
     if (count <= 1) step = 1; /* no overflow below */
     if (value.kind == JINJA_STRING) return slice_string(jinja, value.as.string, first, step, count);
@@ -188,6 +186,7 @@ struct jinja_value jinja_slice(struct jinja_context *jinja, struct jinja_value v
         struct jinja_range *range = jinja_alloc(jinja, sizeof(*range));
         range->start = value.as.range->start + first * value.as.range->step;
         range->step = value.as.range->step * step, range->count = count;
+        range->stop = value.as.range->start + stop_at * value.as.range->step;
         return (struct jinja_value){.kind = JINJA_RANGE, .as.range = range};
     }
     struct jinja_value list = jinja_list(jinja, value.kind, count);

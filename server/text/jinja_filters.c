@@ -200,7 +200,7 @@ FILTER(round)
         return jinja_fail(jinja, "method must be common, ceil or floor");
     double scale = pow(10, (double)precision), scaled = real * scale;
     if (isnan(scaled) || isinf(scaled)) return jinja_fail(jinja, "round: the number is too large");
-    return jinja_float((up ? ceil(scaled) : floor(scaled)) / scale);
+    return jinja_float(((up ? ceil(scaled) : floor(scaled)) + 0.0) / scale); /* no -0.0 */
 }
 
 FILTER(string)

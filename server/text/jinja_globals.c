@@ -56,7 +56,7 @@ GLOBAL(range)
         return jinja_fail(jinja, "Range too big. The sandbox blocks ranges larger than MAX_RANGE "
                                  "(100000).");
     struct jinja_range *range = jinja_alloc(jinja, sizeof(*range));
-    range->start = start, range->step = step, range->count = (size_t)count;
+    range->start = start, range->stop = stop, range->step = step, range->count = (size_t)count;
     return (struct jinja_value){.kind = JINJA_RANGE, .as.range = range};
 }
 

@@ -27,7 +27,7 @@ static bool next_char(struct jinja_context *jinja, struct jinja_iterator *iterat
     const char *from = string->data + iterator->at, *at = from;
     jinja_decode(&at, string->data + string->len);
     *item = jinja_text_view(jinja, from, (size_t)(at - from));
-    item->as.string->chars = 1, item->as.string->markup = string->markup;
+    item->as.string->chars = 1; /* and no markup: str.__iter__ gives plain strings */
     iterator->at += (size_t)(at - from);
     return true;
 }

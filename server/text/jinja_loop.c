@@ -106,7 +106,7 @@ static struct jinja_value macro_attribute(struct jinja_context *jinja, struct ji
     if (jinja_string_is(name, "catch_varargs")) return jinja_bool(node->uses_varargs);
     if (jinja_string_is(name, "caller")) return jinja_bool(node->uses_caller);
     if (!jinja_string_is(name, "arguments")) return jinja_missing();
-    struct jinja_value list = jinja_list(jinja, JINJA_LIST, (size_t)node->param_count);
+    struct jinja_value list = jinja_list(jinja, JINJA_TUPLE, (size_t)node->param_count);
     for (int i = 0; i < node->param_count; i++)
         jinja_push(jinja, list,
                    (struct jinja_value){.kind = JINJA_STRING, .as.string = node->params[i].text});

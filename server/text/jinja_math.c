@@ -175,8 +175,6 @@ struct jinja_value jinja_operate(struct jinja_context *jinja, enum jinja_operato
         return jinja_fail_undefined(jinja, b);
     if (operator== JINJA_ADD && a.kind == b.kind && is_sequence(a))
         return a.kind == JINJA_STRING ? add_strings(jinja, a, b) : add_lists(jinja, a, b);
-    if (operator== JINJA_ADD && a.kind != b.kind &&(a.kind == JINJA_STRING && a.as.string->markup))
-        return add_strings(jinja, a, b);
     if (operator== JINJA_MUL && is_sequence(a) && jinja_as_int(b, &k)) return repeat(jinja, a, k);
     if (operator== JINJA_MUL && is_sequence(b) && jinja_as_int(a, &i)) return repeat(jinja, b, i);
     if (operator== JINJA_MOD && a.kind == JINJA_STRING) return jinja_percent(jinja, a, b);

@@ -81,8 +81,10 @@ METHOD(index)
     int64_t stop = jinja_arg_int(jinja, call->bound[2], length);
     if (start < 0) start = start + length < 0 ? 0 : start + length;
     if (stop < 0) stop += length;
-    for (int64_t i = start; i < stop && i < length && jinja_spend(jinja, 1); i++)
-        if (jinja_equal(jinja, self.as.list->items[i], call->bound[0])) return jinja_int(i);
+    struct jinja_iterator *iterator = jinja_iterate(jinja, self);
+    struct jinja_value item;
+    for (int64_t i = 0; i < stop && jinja_next(jinja, iterator, &item); i++)
+        if (i >= start && jinja_equal(jinja, item, call->bound[0])) return jinja_int(i);
     return jinja_fail(jinja, "the value is not in the %s", jinja_type_name(self));
 }
 

@@ -472,6 +472,12 @@ TEXT_TEST(isspace, JINJA_IS_SPACE)
 TEXT_TEST(istitle, JINJA_IS_TITLE)
 TEXT_TEST(isupper, JINJA_IS_UPPER)
 
+/* Methods that str has and this engine does not: there, so that they are defined and callable. */
+METHOD(refused)
+{
+    return jinja_fail(jinja, "the str methods encode, maketrans and translate are not supported");
+}
+
 const struct jinja_builtin jinja_string_methods[] = {
     {"strip", method_strip, 0, false, {""}},
     {"lstrip", method_lstrip, 0, false, {""}},
@@ -517,5 +523,8 @@ const struct jinja_builtin jinja_string_methods[] = {
     {"isspace", method_isspace, 0, false, {0}},
     {"istitle", method_istitle, 0, false, {0}},
     {"isupper", method_isupper, 0, false, {0}},
+    {"encode", method_refused, 0, true, {0}},
+    {"maketrans", method_refused, 0, true, {0}},
+    {"translate", method_refused, 0, true, {0}},
     {0},
 };

@@ -177,12 +177,11 @@ static void write_range(struct jinja_context *jinja, struct buffer *out,
                         const struct jinja_range *range)
 {
     char text[96];
-    int64_t stop = range->start + (int64_t)range->count * range->step;
     if (range->step == 1)
-        snprintf(text, sizeof(text), "range(%" PRId64 ", %" PRId64 ")", range->start, stop);
+        snprintf(text, sizeof(text), "range(%" PRId64 ", %" PRId64 ")", range->start, range->stop);
     else
         snprintf(text, sizeof(text), "range(%" PRId64 ", %" PRId64 ", %" PRId64 ")", range->start,
-                 stop, range->step);
+                 range->stop, range->step);
     jinja_append_chars(jinja, out, text);
 }
 

@@ -177,6 +177,8 @@ TEST(sameas)
 
 TEST(filter)
 {
+    if (!jinja_hashable(self))
+        return jinja_fail(jinja, "unhashable type: '%s'", jinja_type_name(self));
     if (!jinja_is_string(self)) return jinja_bool(false);
     const struct jinja_string *name = self.as.string;
     return jinja_bool(jinja_find_filter(name->data, name->len) ||
@@ -185,6 +187,8 @@ TEST(filter)
 
 TEST(test)
 {
+    if (!jinja_hashable(self))
+        return jinja_fail(jinja, "unhashable type: '%s'", jinja_type_name(self));
     if (!jinja_is_string(self)) return jinja_bool(false);
     return jinja_bool(jinja_find_test(self.as.string->data, self.as.string->len) != NULL);
 }

@@ -104,7 +104,7 @@ struct jinja_view {
 };
 
 struct jinja_range {
-    int64_t start, step;
+    int64_t start, stop, step;
     size_t count;
 };
 
