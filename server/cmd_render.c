@@ -10,6 +10,7 @@
 #include <yyjson.h>
 
 #include "runtime/base/buffer.h"
+#include "runtime/gguf.h"
 #include "server/commands.h"
 #include "server/text/chat_template.h"
 
@@ -24,17 +25,21 @@ static const char help[] =
     "undefined; bos_token and the like come from the model's tokenizer_config.json.\n"
     "\n"
     "  MODEL          a folder with chat_template.jinja, chat_template.json or\n"
-    "                 tokenizer_config.json\n"
+    "                 tokenizer_config.json, or a file.gguf\n"
     "  FILE.jinja     a template\n"
     "  --name NAME    which template, of a model with several (default: default)\n"
     "  --now SECONDS  what strftime_now() takes for now, in seconds since 1970\n"
     "  --help         this text\n";
 
 struct source {
-    struct buffer text;   /* the template */
-    yyjson_doc *config;   /* tokenizer_config.json, or NULL */
-    char path[4096 + 64]; /* of the file the template came from, for messages */
+    struct buffer text;     /* the template */
+    yyjson_mut_doc *tokens; /* an object: bos_token and the like -> text */
+    char path[4096 + 64];   /* of the file the template came from, for messages */
 };
+
+static const char *const token_names[] = {"bos_token", "eos_token", "unk_token", "sep_token",
+                                          "pad_token", "cls_token", "mask_token"};
+enum { TOKEN_NAMES = sizeof(token_names) / sizeof(*token_names) };
 
 static bool read_file(const char *path, struct buffer *out)
 {
@@ -76,21 +81,85 @@ static bool take_template(yyjson_val *value, const char *name, struct buffer *ou
     return false;
 }
 
+static void add_token(struct source *source, const char *name, const char *text, size_t len)
+{
+    yyjson_mut_val *root = yyjson_mut_doc_get_root(source->tokens);
+    yyjson_mut_obj_add_val(source->tokens, root, name,
+                           yyjson_mut_strncpy(source->tokens, text, len));
+}
+
+static void add_config_tokens(struct source *source, yyjson_val *config)
+{
+    for (int i = 0; i < TOKEN_NAMES; i++) {
+        yyjson_val *token = yyjson_obj_get(config, token_names[i]);
+        if (yyjson_is_obj(token)) token = yyjson_obj_get(token, "content");
+        if (yyjson_is_str(token))
+            add_token(source, token_names[i], yyjson_get_str(token), yyjson_get_len(token));
+    }
+}
+
+/* The "chat_template" member of a JSON file. */
+static bool take_member(struct source *source, const char *folder, const char *file,
+                        const char *name)
+{
+    snprintf(source->path, sizeof(source->path), "%s/%s", folder, file);
+    yyjson_doc *doc = read_json(source->path);
+    yyjson_val *root = yyjson_doc_get_root(doc);
+    bool found = take_template(yyjson_obj_get(root, "chat_template"), name, &source->text);
+    yyjson_doc_free(doc);
+    return found;
+}
+
 static bool open_folder(struct source *source, const char *folder, const char *name)
 {
     snprintf(source->path, sizeof(source->path), "%s/tokenizer_config.json", folder);
-    source->config = read_json(source->path);
-    snprintf(source->path, sizeof(source->path), "%s/chat_template.jinja", folder);
-    if (read_file(source->path, &source->text)) return true;
-    snprintf(source->path, sizeof(source->path), "%s/chat_template.json", folder);
-    yyjson_doc *doc = read_json(source->path);
-    bool found = take_template(yyjson_obj_get(yyjson_doc_get_root(doc), "chat_template"), name,
-                               &source->text);
-    yyjson_doc_free(doc);
-    if (found) return true;
-    snprintf(source->path, sizeof(source->path), "%s/tokenizer_config.json", folder);
-    return take_template(yyjson_obj_get(yyjson_doc_get_root(source->config), "chat_template"), name,
-                         &source->text);
+    yyjson_doc *config = read_json(source->path);
+    add_config_tokens(source, yyjson_doc_get_root(config));
+    yyjson_doc_free(config);
+    if (!strcmp(name, "default"))
+        snprintf(source->path, sizeof(source->path), "%s/chat_template.jinja", folder);
+    else
+        snprintf(source->path, sizeof(source->path), "%s/additional_chat_templates/%s.jinja",
+                 folder, name);
+    return read_file(source->path, &source->text) ||
+           take_member(source, folder, "chat_template.json", name) ||
+           take_member(source, folder, "tokenizer_config.json", name);
+}
+
+static void add_gguf_token(struct source *source, const struct gguf *gguf, const char *name,
+                           const char *key)
+{
+    struct gguf_array tokens;
+    struct gguf_string text;
+    int64_t id;
+    size_t offset = 0;
+    if (!gguf_get_int(gguf, key, &id) || id < 0 ||
+        !gguf_get_array(gguf, "tokenizer.ggml.tokens", &tokens) || tokens.type != GGUF_STRING)
+        return;
+    for (int64_t i = 0; gguf_array_next_string(&tokens, &offset, &text); i++)
+        if (i == id) add_token(source, name, text.data, text.len);
+}
+
+static bool open_gguf(struct source *source, const char *path, const char *name)
+{
+    struct gguf *gguf;
+    struct error error;
+    struct gguf_string text;
+    char key[256] = "tokenizer.chat_template";
+    if (gguf_open(path, &gguf, &error)) {
+        fprintf(stderr, "penstock render: %s: %s\n", path, error.message);
+        return false;
+    }
+    if (strcmp(name, "default")) snprintf(key, sizeof(key), "tokenizer.chat_template.%s", name);
+    bool found = gguf_get_string(gguf, key, &text);
+    if (found)
+        buffer_append(&source->text, text.data, text.len);
+    else
+        fprintf(stderr, "penstock render: %s has no chat template '%s' (%s)\n", path, name, key);
+    add_gguf_token(source, gguf, "bos_token", "tokenizer.ggml.bos_token_id");
+    add_gguf_token(source, gguf, "eos_token", "tokenizer.ggml.eos_token_id");
+    gguf_close(gguf);
+    return found;
 }
 
 static bool open_source(struct source *source, const char *model, const char *name)
@@ -108,33 +177,31 @@ static bool open_source(struct source *source, const char *model, const char *na
                 model, name);
         return false;
     }
+    size_t len = strlen(model);
     snprintf(source->path, sizeof(source->path), "%s", model);
+    if (len > 5 && !strcmp(model + len - 5, ".gguf")) return open_gguf(source, model, name);
     if (read_file(model, &source->text)) return true;
     fprintf(stderr, "penstock render: %s: %s\n", model, strerror(errno));
     return false;
 }
 
 /* Special tokens of the model that the line does not give itself. */
-static void add_tokens(yyjson_mut_doc *doc, yyjson_mut_val *line, yyjson_doc *config)
+static void add_tokens(yyjson_mut_doc *doc, yyjson_mut_val *line, yyjson_mut_doc *tokens)
 {
-    static const char *const names[] = {"bos_token", "eos_token", "unk_token", "sep_token",
-                                        "pad_token", "cls_token", "mask_token"};
-    yyjson_val *root = yyjson_doc_get_root(config);
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-        yyjson_val *token = yyjson_obj_get(root, names[i]);
-        if (yyjson_is_obj(token)) token = yyjson_obj_get(token, "content");
-        if (!yyjson_is_str(token) || yyjson_mut_obj_get(line, names[i])) continue;
-        yyjson_mut_obj_add_val(doc, line, names[i], yyjson_val_mut_copy(doc, token));
+    yyjson_mut_val *root = yyjson_mut_doc_get_root(tokens);
+    for (int i = 0; i < TOKEN_NAMES; i++) {
+        yyjson_mut_val *token = yyjson_mut_obj_get(root, token_names[i]);
+        if (token && !yyjson_mut_obj_get(line, token_names[i]))
+            yyjson_mut_obj_add_val(doc, line, token_names[i], yyjson_mut_val_mut_copy(doc, token));
     }
 }
 
-static void print_json(yyjson_mut_doc *doc, yyjson_mut_val *value)
+static void print_json(yyjson_mut_val *value)
 {
     size_t len;
     char *text = yyjson_mut_val_write(value, 0, &len);
     if (text) fwrite(text, 1, len, stdout), fputc('\n', stdout);
     free(text);
-    (void)doc;
 }
 
 static void print_error(const char *message)
@@ -142,7 +209,7 @@ static void print_error(const char *message)
     yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
     yyjson_mut_val *object = yyjson_mut_obj(doc);
     yyjson_mut_obj_add_str(doc, object, "error", message);
-    print_json(doc, object);
+    print_json(object);
     yyjson_mut_doc_free(doc);
 }
 
@@ -161,13 +228,13 @@ static void render_line(const struct chat_template *chat_template, const struct 
         return;
     }
     yyjson_mut_doc *doc = yyjson_doc_mut_copy(given, NULL);
-    add_tokens(doc, yyjson_mut_doc_get_root(doc), source->config);
+    add_tokens(doc, yyjson_mut_doc_get_root(doc), source->tokens);
     all = yyjson_mut_doc_imut_copy(doc, NULL);
     if (chat_template_render(chat_template, yyjson_doc_get_root(all), &out, &error)) {
         print_error(error.message);
     } else {
         yyjson_mut_val *text = yyjson_mut_strn(doc, out.data ? out.data : "", out.len);
-        print_json(doc, text);
+        print_json(text);
     }
     yyjson_mut_doc_free(doc);
     yyjson_doc_free(all), yyjson_doc_free(given);
@@ -183,6 +250,8 @@ static int render(const char *model, const char *name, int64_t now)
     char *line = NULL;
     size_t capacity = 0;
     ssize_t len;
+    source.tokens = yyjson_mut_doc_new(NULL);
+    yyjson_mut_doc_set_root(source.tokens, yyjson_mut_obj(source.tokens));
     if (!open_source(&source, model, name)) goto close;
     if (chat_template_parse(source.text.data ? source.text.data : "", source.text.len,
                             &chat_template, &error)) {
@@ -198,7 +267,7 @@ static int render(const char *model, const char *name, int64_t now)
     chat_template_destroy(chat_template);
     exit_status = fflush(stdout) || ferror(stdout) || ferror(stdin) ? 1 : 0;
 close:
-    yyjson_doc_free(source.config);
+    yyjson_mut_doc_free(source.tokens);
     buffer_free(&source.text);
     return exit_status;
 }

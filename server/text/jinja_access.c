@@ -65,6 +65,7 @@ static bool position(int64_t at, size_t count, size_t *out)
 static struct jinja_value char_at(struct jinja_context *jinja, struct jinja_string *string,
                                   size_t at)
 {
+    jinja_spend(jinja, string->len / 64);
     size_t from = jinja_string_offset(string, at), to = jinja_string_offset(string, at + 1);
     struct jinja_value text = jinja_text_view(jinja, string->data + from, to - from);
     text.as.string->markup = string->markup;
@@ -147,6 +148,7 @@ static struct jinja_value slice_string(struct jinja_context *jinja, struct jinja
                                        int64_t start, int64_t step, size_t count)
 {
     struct jinja_value text;
+    jinja_spend(jinja, string->len / 64);
     if (step == 1) {
         size_t from = jinja_string_offset(string, (size_t)start);
         size_t to = jinja_string_offset(string, (size_t)start + count);

@@ -17,7 +17,7 @@
 #include "server/text/jinja_value.h"
 
 enum {
-    JINJA_STEPS_MAX = 20 * 1000 * 1000, /* expressions, iterations, and 64 bytes of text each */
+    JINJA_STEPS_MAX = 10 * 1000 * 1000, /* expressions, iterations, and 64 bytes of text each */
     JINJA_DEPTH_MAX = 1500,             /* nested expressions, statements and calls */
     JINJA_BYTES_MAX = 256 << 20,        /* of values */
     JINJA_TEXT_MAX = 64 << 20,          /* of one string, and of the result */

@@ -108,6 +108,7 @@ static int64_t find(struct jinja_context *jinja, struct jinja_value self,
 {
     size_t from, to, chars = 0;
     const struct jinja_string *what = text_arg(jinja, call, 0);
+    jinja_spend(jinja, self.as.string->len / 64);
     if (!byte_range(jinja, self, call, &from, &to)) return -1;
     const char *data = self.as.string->data;
     const char *found = last ? find_last(data + from, to - from, what)
@@ -143,6 +144,7 @@ METHOD(count)
 {
     size_t from, to;
     const struct jinja_string *what = text_arg(jinja, call, 0);
+    jinja_spend(jinja, self.as.string->len / 64);
     if (!byte_range(jinja, self, call, &from, &to)) return jinja_int(0);
     struct jinja_value part = jinja_part(jinja, self, from, to);
     if (!what->len) return jinja_int((int64_t)jinja_string_chars(part.as.string) + 1);
@@ -265,6 +267,7 @@ static struct jinja_value split_at(struct jinja_context *jinja, struct jinja_val
     struct jinja_value parts = jinja_list(jinja, JINJA_LIST, 0);
     size_t from = 0, to = self.as.string->len;
     const char *data = self.as.string->data;
+    jinja_spend(jinja, to / 64);
     while (times && jinja_spend(jinja, 1)) {
         const char *found = right ? find_last(data + from, to - from, separator)
                                   : memmem(data + from, to - from, separator->data, separator->len);

@@ -338,6 +338,7 @@ bool jinja_equal(struct jinja_context *jinja, struct jinja_value a, struct jinja
                      (a.as.range->start == b.as.range->start &&
                       (a.as.range->count == 1 || a.as.range->step == b.as.range->step)));
             break;
+        case JINJA_STRING: jinja_spend(jinja, a.as.string->len / 64); /* fallthrough */
         default: equal = jinja_same_key(a, b);
         }
     }
@@ -365,6 +366,7 @@ int jinja_compare(struct jinja_context *jinja, struct jinja_value a, struct jinj
     if (both_numbers(a, b, &x, &y)) return order(x, y);
     if (a.kind == JINJA_STRING && b.kind == JINJA_STRING) {
         size_t a_len = a.as.string->len, b_len = b.as.string->len;
+        jinja_spend(jinja, a_len / 64);
         int sign = memcmp(a.as.string->data, b.as.string->data, a_len < b_len ? a_len : b_len);
         return sign ? (sign < 0 ? -1 : 1) : order(a_len, b_len);
     }
@@ -393,6 +395,7 @@ static bool contains_key(struct jinja_context *jinja, const struct jinja_dict *d
 bool jinja_contains(struct jinja_context *jinja, struct jinja_value item, struct jinja_value in)
 {
     if (in.kind == JINJA_STRING) {
+        jinja_spend(jinja, in.as.string->len / 64);
         if (item.kind == JINJA_STRING)
             return memmem(in.as.string->data, in.as.string->len, item.as.string->data,
                           item.as.string->len) != NULL;

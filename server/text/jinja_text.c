@@ -37,6 +37,7 @@ struct jinja_value jinja_strip(struct jinja_context *jinja, struct jinja_value t
     const struct jinja_value *set = jinja_given(chars) ? &chars : NULL;
     if (set && !jinja_is_string(chars)) return jinja_fail(jinja, "strip arg must be None or str");
     const char *data = text.as.string->data, *from = data, *to = data + text.as.string->len;
+    jinja_spend(jinja, text.as.string->len / 64);
     while (side != JINJA_RIGHT && from < to) {
         const char *next = from;
         int32_t code = jinja_decode(&next, to);
@@ -166,6 +167,7 @@ struct jinja_value jinja_split_lines(struct jinja_context *jinja, struct jinja_v
                                      bool keep)
 {
     struct jinja_value lines = jinja_list(jinja, JINJA_LIST, 0);
+    jinja_spend(jinja, text.as.string->len / 64);
     const char *data = text.as.string->data, *end = data + text.as.string->len, *line = data;
     for (const char *at = data; at < end && !jinja->failed;) {
         const char *from = at;

@@ -236,7 +236,7 @@ def ours(program, text, data, folder):
 
 
 # What one side shows and the other cannot: addresses, and integers over 64 bits.
-SKIP = re.compile(r" at 0x[0-9a-f]+>|<(bound )?(method|built-in|function|class)|object>|[0-9]{18}")
+SKIP = re.compile(r" at 0x[0-9a-f]+>|<(bound )?(method|built-in|function|class)|object>|[0-9]{18}", re.I)
 
 
 def alike(expected, got):
