@@ -120,7 +120,7 @@ void jinja_append(struct jinja_context *jinja, struct buffer *text, const char *
         jinja_fail(jinja, "the template makes too much text");
         return;
     }
-    if (jinja_spend(jinja, len / 64)) buffer_append(text, data, len);
+    if (jinja_spend(jinja, 1 + len / 64)) buffer_append(text, data, len);
 }
 
 void jinja_append_chars(struct jinja_context *jinja, struct buffer *text, const char *chars)

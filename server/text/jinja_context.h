@@ -14,6 +14,7 @@
 #include "runtime/base/arena.h"
 #include "runtime/base/buffer.h"
 #include "runtime/base/status.h"
+#include "server/text/jinja_string.h"
 #include "server/text/jinja_value.h"
 
 enum {

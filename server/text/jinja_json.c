@@ -101,6 +101,7 @@ static void write_string(struct writer *writer, const struct jinja_string *strin
 static void write_real(struct writer *writer, double real)
 {
     char text[40];
+    jinja_spend(writer->jinja, 16);
     if (isnan(real))
         strcpy(text, "NaN");
     else if (isinf(real))

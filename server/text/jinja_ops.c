@@ -218,6 +218,7 @@ void jinja_write_repr(struct jinja_context *jinja, struct buffer *out, struct ji
         break;
     case JINJA_BIG: jinja_append(jinja, out, value.as.string->data, value.as.string->len); break;
     case JINJA_FLOAT:
+        jinja_spend(jinja, 16); /* the shortest text is found by trying */
         jinja_format_float(value.as.real, text);
         jinja_append_chars(jinja, out, text);
         break;

@@ -126,7 +126,8 @@ static void test_shared_templates(void **state)
             yyjson_doc *golden = next_line(&goldens, &at);
             yyjson_val *root = yyjson_doc_get_root(golden), *one = yyjson_doc_get_root(given[i]);
             if (yyjson_is_arr(root)) apply(&expected, root);
-            snprintf(where, sizeof(where), "%s: %s", path, yyjson_get_str(yyjson_arr_get(one, 0)));
+            const char *name = yyjson_get_str(yyjson_arr_get(one, 0));
+            snprintf(where, sizeof(where), "%s: %s", path, name ? name : "?");
             if (chat_template)
                 wrong += !check(chat_template, yyjson_arr_get(one, 1), where,
                                 yyjson_is_arr(root) ? &expected : NULL,
