@@ -10,6 +10,7 @@
 #include "runtime/base/check.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/log.h"
+#include "runtime/base/memory_guard.h"
 #include "runtime/batch.h"
 #include "scheduler/engine_backend.h"
 #include "scheduler/outbox.h"
@@ -126,6 +127,7 @@ static void publish(struct engine *e)
 
 static void fail(struct engine *e, const struct error *error)
 {
+    memory_forbid(false); /* the steps are over */
     log_error("engine", "%s", error->message);
     pthread_mutex_lock(&e->lock);
     e->failure = *error;
@@ -191,6 +193,7 @@ static bool start_step(struct engine *e)
 static void *engine_main(void *arg)
 {
     struct engine *e = arg;
+    memory_forbid(true);
     while (take_inbox(e)) {
         int depth = e->last_step_took_ns > PLAN_AHEAD_MAX_NS ? 1 : SCHEDULER_IN_FLIGHT_MAX;
         bool started = !e->failed && e->in_flight < depth && start_step(e);

@@ -5,12 +5,15 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "runtime/base/arena.h"
 #include "runtime/base/buffer.h"
 #include "runtime/base/list.h"
+#include "runtime/base/memory_guard.h"
 #include "runtime/base/status.h"
 
 static void test_buffer_grows(void **state)
@@ -75,6 +78,24 @@ static void test_error_text(void **state)
     assert_int_equal(error_set(NULL, STATUS_IO, NULL, "x"), STATUS_IO);
 }
 
+static void test_forbidden_allocation_aborts(void **state)
+{
+    if (!memory_guarded()) skip();
+    pid_t child = fork();
+    if (child == 0) {
+        close(STDERR_FILENO);
+        memory_forbid(true);
+        void *volatile memory = malloc(10);
+        _exit(memory != NULL);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status));
+    memory_forbid(true);
+    memory_forbid(false);
+    free(malloc(10));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -82,6 +103,7 @@ int main(void)
         cmocka_unit_test(test_arena_aligns_and_frees),
         cmocka_unit_test(test_list_order),
         cmocka_unit_test(test_error_text),
+        cmocka_unit_test(test_forbidden_allocation_aborts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -341,6 +341,42 @@ static void test_destroy_in_the_middle(void **state)
     }
 }
 
+/* Cancels meet requests in every state, also in the outbox. */
+static void test_cancels_at_random(void **state)
+{
+    enum { COUNT = 600, LIVE = 12 };
+    struct fixture f;
+    struct asked *asked = calloc(COUNT, sizeof(*asked));
+    struct engine_event events[7];
+    uint64_t random = 5;
+    int submitted = 0, finished = 0, aborted = 0;
+    open_fixture(&f, 4, 8);
+    while (finished < COUNT) {
+        if (submitted < COUNT && submitted - finished < LIVE) {
+            struct asked *a = &asked[submitted];
+            ask(a, submitted % 5, fake_random_in(&random, 1, 60), fake_random_in(&random, 0, 30));
+            create(a);
+            assert_int_equal(engine_submit(f.engine, &a->request, 1, NULL), STATUS_OK);
+            submitted++;
+        }
+        int pick = fake_random_in(&random, finished > LIVE ? finished - LIVE : 0, submitted - 1);
+        if (asked[pick].finish == FINISH_NONE && fake_random_in(&random, 0, 9) == 0)
+            engine_cancel(f.engine, asked[pick].request);
+        int count = engine_poll(f.engine, events, fake_random_in(&random, 1, 7));
+        for (int i = 0; i < count; i++) {
+            struct asked *a = events[i].user;
+            take(a, &events[i]);
+            if (events[i].kind != EVENT_FINISHED) continue;
+            finished++;
+            aborted += a->finish == FINISH_ABORT;
+            if (a->finish != FINISH_ABORT) assert_int_equal(a->seen, a->expected_count);
+        }
+    }
+    assert_true(aborted > 0 && aborted < COUNT);
+    close_fixture(&f);
+    free(asked);
+}
+
 static double cpu_seconds(void)
 {
     struct timespec t;
@@ -361,9 +397,10 @@ static void test_idle_costs_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tokens_in_order),       cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_cancel_anywhere),       cmocka_unit_test(test_failure_ends_all),
-        cmocka_unit_test(test_destroy_in_the_middle), cmocka_unit_test(test_idle_costs_nothing),
+        cmocka_unit_test(test_cancels_at_random),  cmocka_unit_test(test_tokens_in_order),
+        cmocka_unit_test(test_refusals),           cmocka_unit_test(test_cancel_anywhere),
+        cmocka_unit_test(test_failure_ends_all),   cmocka_unit_test(test_destroy_in_the_middle),
+        cmocka_unit_test(test_idle_costs_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
