@@ -31,6 +31,17 @@ static double uniform(const struct batch_sampling *sampling)
     return ((double)bits + 0.5) * 0x1p-53;
 }
 
+static bool top_k_is_on(const struct batch_sampling *sampling, int vocab)
+{
+    return sampling->top_k > 0 && sampling->top_k < vocab;
+}
+
+/* 1 / temperature, finite. */
+static float factor_of(const struct batch_sampling *sampling)
+{
+    return fminf(1 / sampling->temperature, 1e30f);
+}
+
 /* ---- bias, mask, penalties ---- */
 
 static void apply_mask(float *logits, int vocab, const uint32_t *words)
@@ -125,42 +136,68 @@ static void sort_candidates(struct sample_candidate **c, struct sample_candidate
     }
 }
 
-/* Enough of the largest logits that the kept set is among them: by distance from the largest, and
- * farther until top-k has its k, or top-p its mass. Any such superset gives the same result. */
-static int gather_candidates(const struct cpu_vector *vector, struct sample_scratch *scratch,
-                             int vocab, float max, const struct batch_sampling *sampling,
-                             double total)
+static void make_candidates(struct sample_scratch *scratch, int n)
 {
-    static const float distances[] = {6, 12, 24, INFINITY};
-    enum { COUNT = sizeof(distances) / sizeof(*distances) };
-    float factor = 1 / sampling->temperature;
-    int k = sampling->top_k, n = 0;
-    for (int i = 0; i < COUNT; i++) {
-        float least = fmaxf(max - distances[i] * sampling->temperature, -FLT_MAX);
-        n = vector->gather(scratch->logits, vocab, least, scratch->ids);
-        if (k > 0 && n >= k) break;
-        if (k > 0 || i == COUNT - 1) continue;
-        for (int j = 0; j < n; j++) scratch->probs[j] = scratch->logits[scratch->ids[j]];
-        double mass =
-            vector->exp_sums(scratch->probs, n, max, factor, 0, scratch->sums, scratch->probs);
-        if (mass >= sampling->top_p * total * (1 + 1e-6)) break;
-    }
     for (int j = 0; j < n; j++) {
         int32_t id = scratch->ids[j];
         scratch->candidates[j] = (struct sample_candidate){key_of(scratch->logits[id]), id};
     }
-    return n;
 }
 
-static bool top_k_is_on(const struct batch_sampling *sampling, int vocab)
+/* A value that at least k logits reach, and few more: the k-th largest of the maxima of blocks. */
+static float least_of_top_k(const struct cpu_vector *vector, struct sample_scratch *scratch,
+                            int vocab, int k)
 {
-    return sampling->top_k > 0 && sampling->top_k < vocab;
+    int blocks = (vocab + SAMPLE_BLOCK - 1) / SAMPLE_BLOCK;
+    if (k > blocks) return -FLT_MAX;
+    vector->block_tops(scratch->logits, vocab, scratch->probs);
+    for (int i = 0; i < blocks; i++)
+        scratch->candidates[i] = (struct sample_candidate){key_of(scratch->probs[i]), i};
+    sort_candidates(&scratch->candidates, &scratch->spare, blocks);
+    return fmaxf(scratch->probs[scratch->candidates[k - 1].id], -FLT_MAX);
 }
 
-/* 1 / temperature, finite. */
-static float factor_of(const struct batch_sampling *sampling)
+/* Drops the least probable of n ids (probs are theirs) that a mass of `wanted` does without: by
+ * buckets of probability, an eighth of an octave each, and one more for what rounding may have put
+ * into the wrong one. */
+static int narrow(struct sample_scratch *scratch, int n, double wanted)
 {
-    return fminf(1 / sampling->temperature, 1e30f);
+    enum { BUCKETS = 1024, ONE = 0x3f800000, SHIFT = 20 };
+    double masses[BUCKETS] = {0}, mass = 0;
+    int cut = 0, kept = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        for (int i = 0; i < n; i++) {
+            int32_t bits;
+            memcpy(&bits, &scratch->probs[i], sizeof(bits));
+            int bucket = bits >= ONE ? 0 : (ONE - bits) >> SHIFT;
+            if (bucket >= BUCKETS) bucket = BUCKETS - 1;
+            if (!pass)
+                masses[bucket] += scratch->probs[i];
+            else if (bucket <= cut)
+                scratch->ids[kept++] = scratch->ids[i];
+        }
+        while (!pass && cut < BUCKETS && mass < wanted) mass += masses[cut++];
+    }
+    return kept;
+}
+
+/* Enough of the largest logits that top-p's mass is among them: by distance from the largest,
+ * farther until it is. Any such superset gives the same result. */
+static int gather_top_p(const struct cpu_vector *vector, struct sample_scratch *scratch, int vocab,
+                        float max, const struct batch_sampling *sampling, double wanted)
+{
+    static const float distances[] = {6, 12, 24, INFINITY};
+    enum { COUNT = sizeof(distances) / sizeof(*distances), FEW = 256 };
+    int n = 0;
+    for (int i = 0; i < COUNT; i++) {
+        float least = fmaxf(max - distances[i] * sampling->temperature, -FLT_MAX);
+        n = vector->gather(scratch->logits, vocab, least, scratch->ids);
+        for (int j = 0; j < n; j++) scratch->probs[j] = scratch->logits[scratch->ids[j]];
+        double mass = vector->exp_sums(scratch->probs, n, max, factor_of(sampling), 0,
+                                       scratch->sums, scratch->probs);
+        if (mass >= wanted) break;
+    }
+    return n > FEW ? narrow(scratch, n, wanted) : n;
 }
 
 int sample_keep(const struct cpu_vector *vector, struct sample_scratch *scratch, int vocab,
@@ -169,10 +206,16 @@ int sample_keep(const struct cpu_vector *vector, struct sample_scratch *scratch,
     struct batch_sampling s = *sampling;
     float factor = factor_of(&s);
     double total = 0, mass = 0;
+    int n, kept = 0;
     if (!top_k_is_on(&s, vocab)) s.top_k = 0;
-    if (!s.top_k)
+    if (s.top_k) {
+        float least = least_of_top_k(vector, scratch, vocab, s.top_k);
+        n = vector->gather(scratch->logits, vocab, least, scratch->ids);
+    } else {
         total = vector->exp_sums(scratch->logits, vocab, max, factor, 0, scratch->sums, NULL);
-    int n = gather_candidates(vector, scratch, vocab, max, &s, total), kept = 0;
+        n = gather_top_p(vector, scratch, vocab, max, &s, s.top_p * total * (1 + 1e-6));
+    }
+    make_candidates(scratch, n);
     sort_candidates(&scratch->candidates, &scratch->spare, n);
     if (s.top_k && n > s.top_k) n = s.top_k;
     float *probs = scratch->probs;

@@ -77,6 +77,16 @@ static double vector_exp_sums(const float *x, int n, float max, float factor, fl
     return total;
 }
 
+static void vector_block_tops(const float *x, int n, float *out)
+{
+    for (int begin = 0; begin < n; begin += SAMPLE_BLOCK) {
+        vf top = vf_set(-INFINITY);
+        for (int i = begin; i < n && i < begin + SAMPLE_BLOCK; i += VF)
+            top = vf_max(load_logits(x + i, n - i), top);
+        out[begin / SAMPLE_BLOCK] = vf_top(top);
+    }
+}
+
 static int vector_gather(const float *x, int n, float least, int32_t *out)
 {
     int count = 0;
@@ -110,6 +120,7 @@ static int vector_rank(const float *x, int n, float value, int before)
                                     .clean = vector_clean,                                         \
                                     .exp_sums = vector_exp_sums,                                   \
                                     .gather = vector_gather,                                       \
-                                    .rank = vector_rank}
+                                    .rank = vector_rank,                                           \
+                                    .block_tops = vector_block_tops}
 
 #endif

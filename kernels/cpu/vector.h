@@ -11,7 +11,10 @@
 
 #include "kernels/cpu/attention.h"
 
-enum { SAMPLE_CHUNK = 1024 }; /* values summed in float before they are added in double */
+enum {
+    SAMPLE_CHUNK = 1024, /* values summed in float before they are added in double */
+    SAMPLE_BLOCK = 64,   /* values whose maximum block_tops takes */
+};
 
 struct sample_top {
     float max; /* -INFINITY where there is no number */
@@ -42,6 +45,7 @@ struct cpu_vector {
      * sums[(n + SAMPLE_CHUNK - 1) / SAMPLE_CHUNK]; their sum is returned. `out` may be NULL. */
     double (*exp_sums)(const float *x, int n, float max, float factor, float least, double *sums,
                        float *out);
+    void (*block_tops)(const float *x, int n, float *out); /* [n / SAMPLE_BLOCK, rounded up] */
     /* Indices of values >= least in ascending order to out[n]; how many. */
     int (*gather)(const float *x, int n, float least, int32_t *out);
     /* How many values are above `value`, and how many of the first `before` are equal to it. */
