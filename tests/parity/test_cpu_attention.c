@@ -274,7 +274,8 @@ static void check_values(const struct shape *shape, const struct data *data, dou
     }
 }
 
-static void check_shape(const struct shape *shape, enum cpu_isa isa)
+/* Whole on 2 threads and chunked on `threads` are the same, and right. */
+static void check_shape(const struct shape *shape, enum cpu_isa isa, int threads)
 {
     const char *name = cpu_isa_name(isa);
     bool is_rounded = isa == CPU_AVX512_BF16 && shape->dtype == DTYPE_BF16; /* Q and P too */
@@ -289,14 +290,11 @@ static void check_shape(const struct shape *shape, enum cpu_isa isa)
     run_whole(&rig, &data);
     rig_close(&rig);
     check_values(shape, &data, is_rounded ? 1.2e-2 : 3e-6, name);
-    for (int threads = 1; threads <= 3; threads += 2) {
-        rig_open(&rig, shape, name, threads);
-        run_chunked(&rig, &again);
-        rig_close(&rig);
-        for (int s = 0; s < SEQUENCES; s++)
-            assert_memory_equal(data.out[s], again.out[s],
-                                (size_t)lengths[s] * width * sizeof(float));
-    }
+    rig_open(&rig, shape, name, threads);
+    run_chunked(&rig, &again);
+    rig_close(&rig);
+    for (int s = 0; s < SEQUENCES; s++)
+        assert_memory_equal(data.out[s], again.out[s], (size_t)lengths[s] * width * sizeof(float));
     for (int s = 0; s < SEQUENCES; s++) free(again.out[s]);
     data_free(&data);
 }
@@ -316,7 +314,7 @@ static void test_attention(void **state)
     for (size_t i = 0; i < sizeof(isas) / sizeof(*isas); i++) {
         if (!cpu_isa_available(isas[i])) continue;
         for (size_t j = i % SHAPE_STEP; j < sizeof(shapes) / sizeof(*shapes); j += SHAPE_STEP)
-            check_shape(&shapes[j], isas[i]);
+            check_shape(&shapes[j], isas[i], (i + j) % 4 ? 1 : 3);
     }
 }
 
