@@ -18,9 +18,10 @@
 #include "runtime/gguf_config.h"
 #include "runtime/hf_config.h"
 #include "runtime/mapping.h"
+#include "runtime/q6_k.h"
 #include "runtime/safetensors.h"
 
-enum { CONFIG_BYTES_MAX = 16 << 20, PATH_BYTES_MAX = 4096 };
+enum { CONFIG_BYTES_MAX = 16 << 20, PATH_BYTES_MAX = 4096, GGML_Q6_K = 14 };
 
 struct model {
     const struct family *family;
@@ -60,7 +61,9 @@ static bool from_gguf(const struct gguf_tensor *tensor, const char *name, struct
     if (!tensor || tensor->dims[2] != 1 || tensor->dims[3] != 1) return false;
     *out = (struct model_tensor){
         .name = name, .rows = tensor->dims[1], .cols = tensor->dims[0], .data = tensor->data};
-    return gguf_dtype(tensor->ggml_type, &out->dtype);
+    out->q6_k = tensor->ggml_type == GGML_Q6_K;
+    if (out->q6_k) out->dtype = DTYPE_Q8_0;
+    return out->q6_k || gguf_dtype(tensor->ggml_type, &out->dtype);
 }
 
 static bool from_safetensors(const struct safetensor *tensor, struct model_tensor *out)
@@ -71,6 +74,13 @@ static bool from_safetensors(const struct safetensor *tensor, struct model_tenso
                                  .cols = tensor->dims[tensor->dim_count - 1],
                                  .data = tensor->data};
     return safetensors_dtype(tensor->dtype, &out->dtype);
+}
+
+int64_t model_tensor_bytes(const struct model_tensor *tensor, int64_t cols)
+{
+    int block = dtype_block(tensor->dtype);
+    if (tensor->q6_k) return cols * Q6_K_BYTES / Q6_K_BLOCK;
+    return cols * (int64_t)dtype_row_bytes(tensor->dtype, block) / block;
 }
 
 bool model_find_tensor(const struct model *model, const char *name, struct model_tensor *out)
@@ -94,7 +104,7 @@ static enum status refuse_missing(const struct model *model, const char *name, s
     if (type)
         return error_set(error, STATUS_UNSUPPORTED, name,
                          "tensor '%s' is %s, which is not supported; F32, F16, BF16%s are", name,
-                         type, packed ? ", Q8_0 and Q4_0" : "");
+                         type, packed ? ", Q8_0, Q4_0 and Q6_K" : "");
     if (packed || plain)
         return error_set(error, STATUS_CORRUPT, name, "tensor '%s' is no matrix or vector", name);
     return error_set(error, STATUS_CORRUPT, name, "tensor '%s' is missing", name);

@@ -70,7 +70,11 @@ struct model_tensor {
     enum dtype dtype;
     int64_t rows, cols; /* rows 1: a vector */
     const void *data;   /* dense rows; aligned to bytes only */
+    bool q6_k;          /* the data are Q6_K (q6_k.h); dtype says what they are loaded as */
 };
+
+/* Bytes of one row, and of `cols` values of a row, rounded down, as the file holds them. */
+int64_t model_tensor_bytes(const struct model_tensor *tensor, int64_t cols);
 
 /* False where the files hold no such tensor, or one of an element type that we do not have. */
 bool model_find_tensor(const struct model *model, const char *name, struct model_tensor *out);

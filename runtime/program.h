@@ -21,8 +21,11 @@
 
 struct program_options {
     int rank, rank_count;
-    int dtype;         /* enum dtype or -1: as stored */
-    int quantization;  /* DTYPE_Q8_0, DTYPE_Q4_0, or -1: none */
+    int dtype; /* enum dtype or -1: as stored. Matrices are converted to it, those of a quantised
+                  GGUF too: that is what asking for it means */
+    int quantization; /* DTYPE_Q8_0, DTYPE_Q4_0, or -1: none. Quantises floating-point matrices, the
+                         embedding and the head too; refused where they are quantised otherwise.
+                         Rows that are no whole blocks stay as they are, with one warning */
     int max_model_len; /* the served length: fixes dynamic RoPE scaling */
 };
 

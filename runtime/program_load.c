@@ -15,6 +15,7 @@
 
 #include "runtime/base/check.h"
 #include "runtime/program_parts.h"
+#include "runtime/q6_k.h"
 
 enum {
     CHUNK_BYTES =
@@ -45,15 +46,14 @@ struct scratch {
     float *values;
 };
 
-/* Byte offset of column `col` in a row: columns are whole blocks. */
-static size_t col_offset(enum dtype dtype, int64_t col)
-{
-    return dtype_row_bytes(dtype, col);
-}
-
 static bool is_aligned(const void *data, enum dtype dtype)
 {
     return (uintptr_t)data % (dtype == DTYPE_F32 ? 4 : 2) == 0;
+}
+
+static bool is_stored_as(const struct model_tensor *tensor, enum dtype dtype)
+{
+    return tensor->dtype == dtype && !tensor->q6_k;
 }
 
 /* The tensor's row that becomes row `i` of the source: the GGUF converter of Llama stores the
@@ -66,23 +66,32 @@ static int64_t source_row(const struct weight_source *source, int64_t i)
     return i - in_head + 2 * (in_head % half) + in_head / half;
 }
 
+/* Where column `col` of a row lies; columns are whole blocks. */
+static const char *at_column(const struct model_tensor *tensor, int64_t row, int64_t col)
+{
+    return (const char *)tensor->data + row * model_tensor_bytes(tensor, tensor->cols) +
+           model_tensor_bytes(tensor, col);
+}
+
 /* `count` values of a row from column `col` as float32. Slices of block types need not begin at a
  * block: where they do not, whole blocks are expanded around them. */
 static void row_to_f32(const struct model_tensor *tensor, int64_t row, int64_t col, int64_t count,
                        float *values, float *out)
 {
-    enum dtype dtype = tensor->dtype;
-    int64_t block = dtype_block(dtype), skip = col % block;
-    const char *data = (const char *)tensor->data +
-                       (size_t)row * dtype_row_bytes(dtype, tensor->cols) +
-                       col_offset(dtype, col - skip);
+    int64_t block = tensor->q6_k ? Q6_K_BLOCK : dtype_block(tensor->dtype), skip = col % block;
+    const char *data = at_column(tensor, row, col - skip);
     int64_t whole = (skip + count + block - 1) / block * block;
-    if (!is_aligned(data, dtype)) { /* safetensors promise no alignment */
-        char *copy = (char *)(values + whole);
-        memcpy(copy, data, dtype_row_bytes(dtype, whole));
-        data = copy;
+    float *expanded = whole == count ? out : values;
+    if (tensor->q6_k) {
+        q6_k_to_f32(data, whole, expanded);
+    } else {
+        if (!is_aligned(data, tensor->dtype)) { /* safetensors promise no alignment */
+            char *copy = (char *)(values + whole);
+            memcpy(copy, data, dtype_row_bytes(tensor->dtype, whole));
+            data = copy;
+        }
+        dtype_to_f32(tensor->dtype, data, whole, expanded);
     }
-    dtype_to_f32(dtype, data, whole, whole == count ? out : values);
     if (whole != count) memcpy(out, values + skip, (size_t)count * sizeof *out);
 }
 
@@ -93,12 +102,8 @@ static void convert_row(const struct weight_plan *plan, const struct weight_sour
     const struct model_tensor *tensor = &source->tensor;
     size_t bytes = dtype_row_bytes(plan->dtype, plan->cols);
     row = source->row + source_row(source, row);
-    if (tensor->dtype == plan->dtype) { /* block types: the slice is whole blocks, or it were F32 */
-        memcpy(out,
-               (const char *)tensor->data +
-                   (size_t)row * dtype_row_bytes(tensor->dtype, tensor->cols) +
-                   col_offset(tensor->dtype, source->col),
-               bytes);
+    if (is_stored_as(tensor, plan->dtype)) { /* a slice is whole blocks, or the weight were F32 */
+        memcpy(out, at_column(tensor, row, source->col), bytes);
         return;
     }
     float *values = scratch->values;
@@ -114,10 +119,9 @@ static const void *rows_in_place(const struct weight_plan *plan, const struct we
                                  int64_t row)
 {
     const struct model_tensor *tensor = &source->tensor;
-    if (tensor->dtype != plan->dtype || source->interleaved || source->cols != tensor->cols)
+    if (!is_stored_as(tensor, plan->dtype) || source->interleaved || source->cols != tensor->cols)
         return NULL;
-    const char *data = (const char *)tensor->data +
-                       (size_t)(source->row + row) * dtype_row_bytes(tensor->dtype, tensor->cols);
+    const char *data = at_column(tensor, source->row + row, 0);
     return is_aligned(data, tensor->dtype) ? data : NULL;
 }
 
@@ -140,10 +144,8 @@ static void load_rows(struct loader *loader, const struct weight_plan *plan,
     }
     loader->ops->weight_write(loader->device, plan->weight, row, count, data);
     if (source && loader->progress)
-        loader->progress(
-            loader->progress_arg,
-            count * source->cols / dtype_block(source->tensor.dtype) *
-                (int64_t)dtype_row_bytes(source->tensor.dtype, dtype_block(source->tensor.dtype)));
+        loader->progress(loader->progress_arg,
+                         count * model_tensor_bytes(&source->tensor, source->cols));
 }
 
 static void load_matrix(struct loader *loader, const struct chunk *chunk, struct scratch *scratch)
@@ -174,7 +176,7 @@ static void load_vector(struct loader *loader, const struct weight_plan *plan,
         row_to_f32(&source->tensor, 0, source->col, source->cols, values + source->cols, values);
         for (int64_t j = 0; j < source->cols; j++) out[j] = values[source_row(source, j)];
         out += source->cols;
-        bytes += (int64_t)dtype_row_bytes(source->tensor.dtype, source->cols);
+        bytes += model_tensor_bytes(&source->tensor, source->cols);
     }
     loader->ops->weight_write(loader->device, plan->weight, 0, 1, scratch->rows);
     if (loader->progress) loader->progress(loader->progress_arg, bytes);
@@ -184,7 +186,7 @@ static void *load_chunks(void *arg)
 {
     struct loader *loader = arg;
     struct scratch scratch = {malloc(loader->scratch_bytes),
-                              malloc((3 * loader->row_values + 4 * QUANT_BLOCK) * sizeof(float))};
+                              malloc((3 * loader->row_values + 4 * Q6_K_BLOCK) * sizeof(float))};
     CHECK(scratch.rows && scratch.values);
     for (;;) {
         int64_t i = atomic_fetch_add_explicit(&loader->next, 1, memory_order_relaxed);

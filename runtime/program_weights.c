@@ -6,7 +6,8 @@
  * element type of a matrix follows from these rules, in order:
  *   1. --quantization: float matrices are quantised, the embedding and the head too;
  *   2. --dtype: the matrix is converted, quantised ones included (whoever asks for that means it);
- *   3. it stays as stored; parts of one matrix that are stored differently meet in F32.
+ *   3. it stays as stored; parts of one matrix that are stored differently meet in F32, and Q6_K,
+ *      which no kernel reads, becomes Q8_0.
  * Where a rank's share of a row is no whole number of blocks the rule yields F32 in place of a
  * block type: for stored weights the same values exactly, for --quantization the unquantised ones.
  */
@@ -122,8 +123,7 @@ static enum status finish_plan(struct builder *builder, struct weight_plan *plan
         if (vector) plan->cols += source->cols;
         if (!vector && !rows) plan->rows += source->rows;
         builder->parts->load_bytes +=
-            source->rows * source->cols / dtype_block(source->tensor.dtype) *
-            (int64_t)dtype_row_bytes(source->tensor.dtype, dtype_block(source->tensor.dtype));
+            source->rows * model_tensor_bytes(&source->tensor, source->cols);
     }
     enum status status = vector ? STATUS_OK : choose_dtype(builder, plan);
     if (status != STATUS_OK) return status;

@@ -86,6 +86,7 @@ static struct buffer mixed_file(void)
     gguf_writer_tensor(&w, "a", 0, 8, 2, values, 64);
     gguf_writer_tensor(&w, "b", 8, 32, 2, values, 68);
     gguf_writer_tensor(&w, "c", 2, 64, 0, values, 36);
+    gguf_writer_tensor(&w, "d", 14, 256, 0, values, 210);
     w.alignment = 64;
     return gguf_writer_finish(&w);
 }

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "runtime/gguf_config.h"
+#include "runtime/q6_k.h"
 #include "runtime/rope.h"
 #include "tests/support/gguf_writer.h"
 #include "tests/support/tiny_model.h"
@@ -180,6 +181,31 @@ static void test_unsupported_type(void **state)
     unlink(path);
 }
 
+/* Against gguf-py's dequantize on a block by formula. */
+static void test_q6_k(void **state)
+{
+    static const struct {
+        int at;
+        float value;
+    } wanted[] = {{0, -44.71875F},   {1, 53.0F},     {15, -9.9375F},   {16, -13.5F},
+                  {31, -3.0F},       {32, 7.21875F}, {47, -6.5625F},   {63, -18.125F},
+                  {64, -95.0F},      {95, 93.0F},    {96, -27.1875F},  {127, 46.875F},
+                  {128, -10.96875F}, {145, -24.0F},  {170, 55.28125F}, {191, -30.625F},
+                  {200, 34.03125F},  {255, -1.875F}};
+    uint8_t block[Q6_K_BYTES];
+    float values[Q6_K_BLOCK];
+    double sum = 0, weighted = 0;
+    uint16_t scale = f32_to_f16(0.03125F);
+    for (int i = 0; i < Q6_K_BYTES; i++) block[i] = (uint8_t)(i * 37 + 11);
+    memcpy(block + Q6_K_BYTES - 2, &scale, 2);
+    q6_k_to_f32(block, Q6_K_BLOCK, values);
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        assert_float_equal(values[wanted[i].at], wanted[i].value, 0);
+    for (int i = 0; i < Q6_K_BLOCK; i++) sum += values[i], weighted += values[i] * i;
+    assert_float_equal(sum, 144.125, 0);
+    assert_float_equal(weighted, 24369, 0);
+}
+
 /* The embedded model, where this build has one. */
 static void test_default_model(void **state)
 {
@@ -202,9 +228,9 @@ static void test_default_model(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults),      cmocka_unit_test(test_scalings),
-        cmocka_unit_test(test_refusals),      cmocka_unit_test(test_unsupported_type),
-        cmocka_unit_test(test_default_model),
+        cmocka_unit_test(test_defaults), cmocka_unit_test(test_scalings),
+        cmocka_unit_test(test_refusals), cmocka_unit_test(test_unsupported_type),
+        cmocka_unit_test(test_q6_k),     cmocka_unit_test(test_default_model),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
