@@ -16,7 +16,6 @@
 #include "kernels/cpu/linear.h"
 
 #define INLINE static inline __attribute__((always_inline))
-#define UNROLL _Pragma("GCC unroll 32")
 
 enum { ROWS_INT8 = 4, ROWS_F32 = 3, REGISTERS = 4 };
 
@@ -204,8 +203,7 @@ INLINE __m256 load_plain(const uint8_t *w, int i, const enum dtype dtype, const 
     if (dtype == DTYPE_F16)
         return _mm256_cvtph_ps(_mm_load_si128((const __m128i *)(const void *)w + i));
     __m256i pairs = _mm256_load_si256((const __m256i *)(const void *)w + i);
-    if (odd)
-        return _mm256_castsi256_ps(_mm256_and_si256(pairs, _mm256_set1_epi32((int)0xffff0000)));
+    if (odd) return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_srli_epi32(pairs, 16), 16));
     return _mm256_castsi256_ps(_mm256_slli_epi32(pairs, 16));
 }
 
@@ -235,7 +233,11 @@ INLINE void tile_plain(const int R, const struct linear_tile *t, const enum dtyp
     for (int64_t k = t->steps; k > 0; k--, w += step_bytes, x += step_cols * R) {
         if (dtype != DTYPE_F16 || k % 2) prefetch_lines(t, &ahead, 1);
         row_plain(R, w, x, dtype, false, f);
-        if (step_cols == 2) row_plain(R, w, x + R, dtype, true, f);
+        if (step_cols == 2) {
+            /* Load the pairs again: kept from above, they push sums out of the registers. */
+            __asm__ volatile("" : : : "memory");
+            row_plain(R, w, x + R, dtype, true, f);
+        }
     }
     UNROLL for (int r = 0; r < R; r++)
     {

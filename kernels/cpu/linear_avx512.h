@@ -14,7 +14,6 @@
 #include "kernels/cpu/linear.h"
 
 #define INLINE static inline __attribute__((always_inline))
-#define UNROLL _Pragma("GCC unroll 32")
 
 /* Instances for 1..6 or 1..12 rows, and their addresses in a table. */
 #define EACH_6(F, A)    F(1, A) F(2, A) F(3, A) F(4, A) F(5, A) F(6, A)

@@ -15,7 +15,6 @@
 
 #include "kernels/cpu/linear.h"
 
-#define UNROLL          _Pragma("GCC unroll 32")
 #define EACH_4(F, A)    F(1, A) F(2, A) F(3, A) F(4, A)
 #define TILE_NAME(R, A) A##_##R,
 #define TILE_DEFINE(R, A)                                                                          \

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "kernels/cpu/ceilings.h"
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/pool.h"
 
@@ -120,6 +121,27 @@ static void test_memory(void **state)
     assert_true(available > (size_t)1 << 20);
 }
 
+static void test_ceilings(void **state)
+{
+    struct cpu_pool *pool = NULL;
+    assert_int_equal(cpu_pool_create(2, -1, &pool, NULL), STATUS_OK);
+    double read = cpu_measure_read_gbs(pool);
+    assert_true(read > 0.05 && read < 5000);
+    for (int isa = CPU_SCALAR; isa <= CPU_NEON; isa++) {
+        for (int peak = CPU_PEAK_F32; peak <= CPU_PEAK_INT8; peak++) {
+            double gops = cpu_measure_peak(pool, (enum cpu_isa)isa, (enum cpu_peak)peak);
+            bool is_measured = (isa == CPU_AVX2 && peak != CPU_PEAK_BF16) ||
+                               (isa == CPU_AVX512 && peak != CPU_PEAK_BF16) ||
+                               isa == CPU_AVX512_BF16;
+            if (is_measured && cpu_isa_available((enum cpu_isa)isa))
+                assert_true(gops > 0.5 && gops < 1e6);
+            else
+                assert_true(gops == 0);
+        }
+    }
+    cpu_pool_destroy(pool);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -128,6 +150,7 @@ int main(void)
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_isa_names),
         cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_ceilings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
