@@ -113,7 +113,7 @@ enum status chat_template_render(const struct chat_template *chat_template,
     bind_globals(jinja, variables);
     struct jinja_scope scope = {0};
     struct buffer *text = jinja_begin(jinja);
-    if (!jinja->failed) jinja_execute(jinja, &scope, &chat_template->program.body, text);
+    if (!jinja->failed) jinja_execute_scope(jinja, &scope, &chat_template->program.body, text);
     enum status status = STATUS_OK;
     if (jinja->failed)
         status = error_set(error, jinja->error.status, "messages", "%s", jinja->error.message);

@@ -51,6 +51,7 @@ enum jinja_node_type {
 struct jinja_nodes {
     struct jinja_node **at;
     int count, capacity;
+    int *unset, unset_count; /* of a body: names that begin undefined in its scope */
 };
 
 enum jinja_argument_form { JINJA_ARG_PLAIN, JINJA_ARG_NAMED, JINJA_ARG_LIST, JINJA_ARG_DICT };

@@ -63,6 +63,10 @@ enum jinja_flow { JINJA_ON, JINJA_BREAK, JINJA_CONTINUE };
 enum jinja_flow jinja_execute(struct jinja_context *jinja, struct jinja_scope *scope,
                               const struct jinja_nodes *body, struct buffer *out);
 
+/* The same, where the body begins a scope. */
+enum jinja_flow jinja_execute_scope(struct jinja_context *jinja, struct jinja_scope *scope,
+                                    const struct jinja_nodes *body, struct buffer *out);
+
 struct jinja_value jinja_call_macro(struct jinja_context *jinja, const struct jinja_macro *macro,
                                     struct jinja_call *call);
 struct jinja_value jinja_call_loop(struct jinja_context *jinja, struct jinja_loop *loop,

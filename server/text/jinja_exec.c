@@ -48,6 +48,21 @@ static void assign_target(struct jinja_context *jinja, struct jinja_scope *scope
     }
 }
 
+/* Names that the scope of `body` assigns first hide what is outside from the start. */
+static void hide_unset(struct jinja_context *jinja, struct jinja_scope *scope,
+                       const struct jinja_nodes *body)
+{
+    for (int i = 0; i < body->unset_count; i++)
+        jinja_assign(jinja, scope, body->unset[i], jinja_missing());
+}
+
+enum jinja_flow jinja_execute_scope(struct jinja_context *jinja, struct jinja_scope *scope,
+                                    const struct jinja_nodes *body, struct buffer *out)
+{
+    hide_unset(jinja, scope, body);
+    return jinja_execute(jinja, scope, body, out);
+}
+
 /* The iterable of {% for .. in .. if %}, filtered lazily. */
 struct filtered {
     const struct jinja_node *node;
@@ -88,11 +103,12 @@ static enum jinja_flow run_for(struct jinja_context *jinja, struct jinja_scope *
         jinja_assign(jinja, scope, jinja->program->name_loop,
                      (struct jinja_value){.kind = JINJA_LOOP, .as.loop = loop});
         assign_target(jinja, scope, node->a, loop->current);
-        if (jinja->failed || jinja_execute(jinja, scope, &node->body, out) == JINJA_BREAK) break;
+        if (jinja->failed || jinja_execute_scope(jinja, scope, &node->body, out) == JINJA_BREAK)
+            break;
     }
     if (loop->index0 >= 0 || jinja->failed || !node->other.count) return JINJA_ON;
     scope->count = 0;
-    return jinja_execute(jinja, scope, &node->other, out);
+    return jinja_execute_scope(jinja, scope, &node->other, out);
 }
 
 struct jinja_value jinja_call_loop(struct jinja_context *jinja, struct jinja_loop *loop,
@@ -188,7 +204,7 @@ struct jinja_value jinja_call_macro(struct jinja_context *jinja, const struct ji
     struct buffer *text = jinja_begin(jinja);
     if (jinja_enter(jinja)) {
         bind_params(jinja, scope, macro->node, call);
-        if (!jinja->failed) jinja_execute(jinja, scope, &macro->node->body, text);
+        if (!jinja->failed) jinja_execute_scope(jinja, scope, &macro->node->body, text);
     }
     jinja_leave(jinja);
     return jinja_end(jinja, text);
@@ -201,7 +217,7 @@ static struct jinja_value capture(struct jinja_context *jinja, struct jinja_scop
     struct jinja_scope *scope = jinja_alloc(jinja, sizeof(*scope));
     scope->outer = outer;
     struct buffer *text = jinja_begin(jinja);
-    *flow = jinja_execute(jinja, scope, body, text);
+    *flow = jinja_execute_scope(jinja, scope, body, text);
     return jinja_end(jinja, text);
 }
 
@@ -228,7 +244,7 @@ static enum jinja_flow run_with(struct jinja_context *jinja, struct jinja_scope 
     for (int i = 0; i + 1 < node->items.count && !jinja->failed; i += 2)
         assign_target(jinja, scope, node->items.at[i],
                       jinja_evaluate(jinja, outer, node->items.at[i + 1]));
-    return jinja->failed ? JINJA_ON : jinja_execute(jinja, scope, &node->body, out);
+    return jinja->failed ? JINJA_ON : jinja_execute_scope(jinja, scope, &node->body, out);
 }
 
 static enum jinja_flow run_captured(struct jinja_context *jinja, struct jinja_scope *scope,

@@ -461,5 +461,6 @@ bool jinja_parse(struct jinja_context *jinja, const char *source, size_t len,
                      node->type == JINJA_NODE_TEST ? "test" : "filter",
                      node->value.as.string->data);
     }
+    if (!jinja->failed) jinja_analyze(&parser);
     return !jinja->failed;
 }

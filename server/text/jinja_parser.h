@@ -35,6 +35,9 @@ struct jinja_enclosing {
 bool jinja_parse(struct jinja_context *jinja, const char *source, size_t len,
                  struct jinja_template *template);
 
+/* Finds the names that begin undefined in each scope (jinja_analyze.c). */
+void jinja_analyze(struct jinja_parser *parser);
+
 /* Between jinja_parser.c (statements) and jinja_parse_expression.c. */
 struct jinja_token *jinja_token(struct jinja_parser *parser);
 void jinja_step(struct jinja_parser *parser);
