@@ -184,6 +184,14 @@ static void take_prompt_logprobs(struct completion_choice *choice, const struct 
     choice->prompt_logprobs[choice->prompt_logprobs_count++] = event->logprobs;
 }
 
+static void close_request(struct completion_choice *choice)
+{
+    choice->finished = true;
+    request_destroy(choice->request);
+    choice->request = NULL;
+    choice->completion->open_count--;
+}
+
 static void take_end(struct completion_choice *choice, const struct engine_event *event)
 {
     const struct completion_params *params = &choice->completion->params;
@@ -199,10 +207,7 @@ static void take_end(struct completion_choice *choice, const struct engine_event
          i++)
         if (params->stop_tokens[i] == choice->tokens.ids[choice->tokens.count - 1])
             choice->stop_token = params->stop_tokens[i];
-    choice->finished = true;
-    request_destroy(choice->request);
-    choice->request = NULL;
-    choice->completion->open_count--;
+    close_request(choice);
 }
 
 void completion_take_event(const struct engine_event *event)
@@ -211,6 +216,12 @@ void completion_take_event(const struct engine_event *event)
     struct completion *completion = choice->completion;
     struct service *service = completion->service;
     if (service->hooks.observe) service->hooks.observe(service->hooks.arg, choice, event);
+    if (completion->released) {
+        /* Nobody reads any more, and the prompts and stop strings are gone. */
+        if (event->kind == EVENT_FINISHED) close_request(choice);
+        if (!completion->open_count) completion_destroy(completion);
+        return;
+    }
     if (event->kind == EVENT_TOKEN) {
         if (choice->stopped) return;
         choice->last_token_ns = clock_ns();
@@ -220,12 +231,8 @@ void completion_take_event(const struct engine_event *event)
     } else {
         take_end(choice, event);
     }
-    if (!completion->released) {
-        list_remove(&completion->dirty);
-        list_push_back(&service->dirty, &completion->dirty);
-    } else if (!completion->open_count) {
-        completion_destroy(completion);
-    }
+    list_remove(&completion->dirty);
+    list_push_back(&service->dirty, &completion->dirty);
 }
 
 struct completion_usage completion_usage(const struct completion *completion)

@@ -20,8 +20,10 @@
 #include "tests/support/http_client.h"
 #include "tests/support/server_process.h"
 
-#define SMALL    SERVER_TEST_MODEL " --max-model-len 4096 --kv-cache-memory-bytes 64M --threads 1 "
-#define ENDLESS  "{\"prompt\":\"a\",\"max_tokens\":4000,\"ignore_eos\":true,\"stream\":true}"
+#define SMALL SERVER_TEST_MODEL " --max-model-len 4096 --kv-cache-memory-bytes 64M --threads 1 "
+#define ENDLESS                                                                                    \
+    "{\"prompt\":\"a\",\"max_tokens\":4000,\"ignore_eos\":true,\"stream\":true,\"stop\":[\"@@@@"   \
+    "\"]}"
 #define SHORT    "{\"prompt\":\"a\",\"max_tokens\":300,\"ignore_eos\":true,\"stream\":true}"
 #define COMPLETE "/v1/completions"
 

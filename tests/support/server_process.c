@@ -123,7 +123,8 @@ int server_wait_exit(struct server_process *server, int seconds)
         if (clock_ns() > deadline) return -1;
         usleep(5000);
     }
-    if (WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL) print_log(server);
+    bool crashed = WIFSIGNALED(status) ? WTERMSIG(status) != SIGKILL : WEXITSTATUS(status) != 0;
+    if (crashed) print_log(server);
     close(server->log_fd);
     server->pid = 0;
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
