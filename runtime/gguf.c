@@ -566,6 +566,11 @@ void gguf_close(struct gguf *gguf)
     free(gguf);
 }
 
+void gguf_drop_pages(const struct gguf *gguf)
+{
+    for (int i = 0; i < gguf->part_count; i++) mapping_drop(&gguf->parts[i].mapping);
+}
+
 /* --- access --------------------------------------------------------------------------------- */
 
 bool gguf_get_int(const struct gguf *gguf, const char *key, int64_t *out)

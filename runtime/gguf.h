@@ -63,6 +63,7 @@ enum status gguf_open(const char *path, struct gguf **out, struct error *error);
 enum status gguf_open_memory(const void *data, size_t bytes, struct gguf **out,
                              struct error *error);
 void gguf_close(struct gguf *gguf);
+void gguf_drop_pages(const struct gguf *gguf); /* see mapping_drop; nothing of a memory model */
 
 /* Metadata by key; false where it is absent or of another type. Integers of any width and sign that
  * fit are accepted by gguf_get_int; floats by gguf_get_float (integers too). */

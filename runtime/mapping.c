@@ -55,6 +55,11 @@ void mapping_close(struct mapping *mapping)
     *mapping = (struct mapping){0};
 }
 
+void mapping_drop(const struct mapping *mapping)
+{
+    if (mapping->data) madvise((void *)mapping->data, mapping->bytes, MADV_DONTNEED);
+}
+
 enum status mapping_read_file(const char *path, size_t bytes_max, char **out, size_t *bytes,
                               struct error *error)
 {

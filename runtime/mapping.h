@@ -20,6 +20,10 @@ struct mapping { /* all zero: nothing is mapped */
 enum status mapping_open(const char *path, struct mapping *out, struct error *error);
 void mapping_close(struct mapping *mapping);
 
+/* Gives the pages back to the system; they come again, from its cache or the file, when they are
+ * read. */
+void mapping_drop(const struct mapping *mapping);
+
 /* Reads a file of at most `bytes_max` bytes whole, adding a zero byte; freed with free(). */
 enum status mapping_read_file(const char *path, size_t bytes_max, char **out, size_t *bytes,
                               struct error *error);

@@ -263,6 +263,13 @@ static char *name_of(const char *path)
     return strndup(path + start, end - start);
 }
 
+static bool is_safetensors(const char *path)
+{
+    static const char ending[] = ".safetensors";
+    size_t len = strlen(path), tail = sizeof ending - 1;
+    return len > tail && strcmp(path + len - tail, ending) == 0;
+}
+
 enum status model_open(const char *path, struct model **out, struct error *error)
 {
     struct stat info;
@@ -276,6 +283,9 @@ enum status model_open(const char *path, struct model **out, struct error *error
         status = error_set(error, STATUS_NOT_FOUND, "model", "%s: no such file or directory", path);
     else if (path && S_ISDIR(info.st_mode))
         status = open_directory(model, error);
+    else if (path && is_safetensors(path))
+        status = error_set(error, STATUS_INVALID, "model",
+                           "%s: name the directory that holds it and config.json", path);
     else
         status = open_gguf(model, error);
     if (status == STATUS_OK) status = check_weights(model, error);
@@ -298,6 +308,12 @@ void model_close(struct model *model)
     free(model->path);
     free(model->name);
     free(model);
+}
+
+void model_drop_pages(const struct model *model)
+{
+    if (model->gguf) gguf_drop_pages(model->gguf);
+    if (model->safetensors) safetensors_drop_pages(model->safetensors);
 }
 
 const struct family *model_family(const struct model *model)

@@ -64,6 +64,9 @@ struct generation_config { /* of generation_config.json; absent ones at OpenAI's
 enum status model_open(const char *path, struct model **out, struct error *error);
 void model_close(struct model *model);
 
+/* After loading, weights lie packed on the device and their files' pages are only in the way. */
+void model_drop_pages(const struct model *model);
+
 /* A weight as the files hold it. */
 struct model_tensor {
     const char *name; /* as in the file */

@@ -246,5 +246,6 @@ enum status program_load(struct program *program, const struct model *model,
     load_chunks(&loader);
     for (int i = 0; i < count; i++) pthread_join(helpers[i], NULL);
     free(loader.chunks);
+    model_drop_pages(model);
     return STATUS_OK;
 }

@@ -352,6 +352,11 @@ void safetensors_close(struct safetensors *tensors)
     free(tensors);
 }
 
+void safetensors_drop_pages(const struct safetensors *tensors)
+{
+    for (int i = 0; i < tensors->file_count; i++) mapping_drop(&tensors->files[i].mapping);
+}
+
 int64_t safetensors_count(const struct safetensors *tensors)
 {
     return tensors->count;

@@ -33,7 +33,8 @@ enum status safetensors_open(const char *directory, struct safetensors **out, st
 /* One file, from memory that outlives the handle. */
 enum status safetensors_open_memory(const void *data, size_t bytes, struct safetensors **out,
                                     struct error *error);
-void safetensors_close(struct safetensors *tensors); /* NULL is fine */
+void safetensors_close(struct safetensors *tensors);            /* NULL is fine */
+void safetensors_drop_pages(const struct safetensors *tensors); /* see mapping_drop */
 
 int64_t safetensors_count(const struct safetensors *tensors);
 const struct safetensor *safetensors_at(const struct safetensors *tensors,
