@@ -12,6 +12,15 @@
     static struct jinja_value method_##name(struct jinja_context *jinja, struct jinja_value self,  \
                                             const struct jinja_call *call)
 
+/* The text that was built, marked as its input was. */
+static struct jinja_value end_like(struct jinja_context *jinja, struct buffer *out,
+                                   struct jinja_value self)
+{
+    struct jinja_value text = jinja_end(jinja, out);
+    text.as.string->markup = self.as.string->markup;
+    return text;
+}
+
 METHOD(strip)
 {
     return jinja_strip(jinja, self, call->bound[0], JINJA_BOTH);
@@ -57,7 +66,7 @@ METHOD(swapcase)
             jinja_map_case(code, jinja_is_upper(code) ? JINJA_LOWER : JINJA_UPPER, mapped);
         for (size_t i = 0; i < count; i++) jinja_append_code(jinja, out, mapped[i]);
     }
-    return jinja_end(jinja, out);
+    return end_like(jinja, out, self);
 }
 
 METHOD(title)
@@ -70,7 +79,7 @@ METHOD(title)
         for (size_t i = 0; i < count; i++) jinja_append_code(jinja, out, mapped[i]);
         cased = jinja_is_cased(code);
     }
-    return jinja_end(jinja, out);
+    return end_like(jinja, out, self);
 }
 
 /* The string from parameter `at`, or failed. */
@@ -374,7 +383,7 @@ METHOD(zfill)
     int64_t chars = (int64_t)jinja_string_chars(self.as.string);
     if (width > chars) jinja_append_times(jinja, out, "0", 1, width - chars);
     jinja_append(jinja, out, string->data + sign, string->len - sign);
-    return jinja_end(jinja, out);
+    return end_like(jinja, out, self);
 }
 
 METHOD(expandtabs)
@@ -394,7 +403,7 @@ METHOD(expandtabs)
             column = code == '\n' || code == '\r' ? 0 : column + 1;
         }
     }
-    return jinja_end(jinja, out);
+    return end_like(jinja, out, self);
 }
 
 METHOD(format)
