@@ -13,7 +13,7 @@
 
 enum {
     UNKNOWN_SYMBOL = -2, /* BPE_SENTENCEPIECE: no token and no part of one */
-    IN_PLACE_MAX = 40,   /* symbols that are merged without a heap */
+    IN_PLACE_MAX = 100,  /* symbols that are merged without a heap */
     CACHE_SLOTS = 1 << 14,
     CACHED_BYTES_MAX = 31,
     CACHED_IDS_MAX = 7,
@@ -133,22 +133,25 @@ static size_t symbols_of_sentencepiece(const struct bpe *bpe, struct bpe_scratch
 static size_t merge_in_place(const struct bpe *bpe, struct bpe_symbol *symbols, size_t count,
                              size_t enough)
 {
-    const struct bpe_pair *pairs[IN_PLACE_MAX];
-    for (size_t i = 0; i + 1 < count; i++)
-        pairs[i] = bpe_pair_find(bpe, symbols[i].id, symbols[i + 1].id);
+    uint32_t ranks[IN_PLACE_MAX]; /* of symbol i with the next; UINT32_MAX: they do not merge */
+    int32_t ids[IN_PLACE_MAX];    /* what they become */
+    for (size_t i = 0; i + 1 < count; i++) {
+        const struct bpe_pair *pair = bpe_pair_find(bpe, symbols[i].id, symbols[i + 1].id);
+        ranks[i] = pair ? pair->rank : UINT32_MAX, ids[i] = pair ? pair->id : -1;
+    }
     while (count > enough) {
-        size_t best = count;
-        uint32_t rank = UINT32_MAX;
-        for (size_t i = 0; i + 1 < count; i++)
-            if (pairs[i] && pairs[i]->rank < rank) best = i, rank = pairs[i]->rank;
-        if (best == count) break;
-        symbols[best].id = pairs[best]->id;
-        count--;
-        for (size_t i = best + 1; i < count; i++) symbols[i] = symbols[i + 1];
-        for (size_t i = best + 1; i + 1 < count; i++) pairs[i] = pairs[i + 1];
-        if (best) pairs[best - 1] = bpe_pair_find(bpe, symbols[best - 1].id, symbols[best].id);
-        if (best + 1 < count)
-            pairs[best] = bpe_pair_find(bpe, symbols[best].id, symbols[best + 1].id);
+        size_t best = 0, last = count - 1;
+        for (size_t i = 1; i < last; i++) best = ranks[i] < ranks[best] ? i : best;
+        if (ranks[best] == UINT32_MAX) break;
+        symbols[best].id = ids[best];
+        count--, last--;
+        memmove(&symbols[best + 1], &symbols[best + 2], (last - best) * sizeof(*symbols));
+        memmove(&ranks[best], &ranks[best + 1], (last - best) * sizeof(*ranks));
+        memmove(&ids[best], &ids[best + 1], (last - best) * sizeof(*ids));
+        for (size_t i = best ? best - 1 : 0; i <= best && i < last; i++) {
+            const struct bpe_pair *pair = bpe_pair_find(bpe, symbols[i].id, symbols[i + 1].id);
+            ranks[i] = pair ? pair->rank : UINT32_MAX, ids[i] = pair ? pair->id : -1;
+        }
     }
     return count;
 }
@@ -234,6 +237,11 @@ static size_t merge_over_heap(const struct bpe *bpe, struct bpe_scratch *scratch
     return kept;
 }
 
+static bool has_token(const struct bpe *bpe, int32_t symbol)
+{
+    return symbol >= 0 && symbol < bpe->vocab->size;
+}
+
 /* Appends a piece; an unused one as the two that it was merged from, and so on. */
 static void emit_piece(const struct bpe *bpe, int32_t id, const char *text, size_t len,
                        struct token_list *out)
@@ -264,7 +272,7 @@ static void emit_sentencepiece(const struct bpe *bpe, const struct bpe_symbol *s
     bool after_unknown = false;
     for (size_t i = 0; i < count; i++) {
         size_t start = symbols[i].start, end = i + 1 < count ? symbols[i + 1].start : len;
-        if (symbols[i].id >= 0 && symbols[i].id < bpe->vocab->size) {
+        if (has_token(bpe, symbols[i].id)) {
             emit_piece(bpe, symbols[i].id, word + start, end - start, out);
             after_unknown = false;
             continue;
@@ -338,14 +346,16 @@ static size_t next_cut(const struct bpe *bpe, const char *word, size_t len, size
         return at;
     }
     const char *at = word + from, *end = word + len;
-    bool known = bpe_char_id(bpe, at, utf8_char_len((unsigned char)*at)) >= 0;
+    int32_t id = bpe_char_id(bpe, at, utf8_char_len((unsigned char)*at));
     uint32_t c = utf8_next(&at);
     while (at < end) {
         const char *after = at;
-        bool next_known = bpe_char_id(bpe, at, utf8_char_len((unsigned char)*at)) >= 0;
+        int32_t next_id = bpe_char_id(bpe, at, utf8_char_len((unsigned char)*at));
         uint32_t next = utf8_next(&after);
-        if (known && next_known ? !bpe_crosses_chars(bpe, c, next) : known || next_known) break;
-        at = after, c = next, known = next_known;
+        bool merges = id >= 0 && next_id >= 0 && bpe_crosses_chars(bpe, c, next);
+        bool fuses = !has_token(bpe, id) && !has_token(bpe, next_id); /* into one unknown token */
+        if (!merges && !fuses) break;
+        at = after, c = next, id = next_id;
     }
     return (size_t)(at - word);
 }

@@ -31,6 +31,8 @@ struct bpe {
     enum bpe_symbols symbols;
     struct bpe_pair *pairs; /* [pair_mask + 1], linear probing */
     uint32_t pair_mask, pair_count;
+    uint64_t *filter; /* [filter_mask + 1 bits]: a bit for each pair's hash */
+    uint32_t filter_mask;
     const struct vocab *vocab;
     int32_t byte_ids[256];    /* BPE_BYTES: of the byte; else of "<0xXX>"; -1: none */
     int32_t *char_ids;        /* [65536], not for BPE_BYTES; -1: not in the vocabulary */

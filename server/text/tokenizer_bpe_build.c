@@ -32,7 +32,7 @@ static void pairs_grow(struct bpe *bpe)
 void bpe_add_merge(struct bpe *bpe, int32_t left, int32_t right, uint32_t rank, int32_t id)
 {
     if ((size_t)bpe->pair_count * 8 >= ((size_t)bpe->pair_mask + 1) * 7) pairs_grow(bpe);
-    uint32_t at = bpe_pair_slot(bpe, left, right);
+    uint32_t at = bpe_pair_slot(bpe, bpe_pair_hash(left, right));
     while (bpe->pairs[at].left >= 0 &&
            (bpe->pairs[at].left != left || bpe->pairs[at].right != right))
         at = (at + 1) & bpe->pair_mask;
@@ -157,9 +157,25 @@ static void fill_words(struct bpe *bpe)
     buffer_free(&bytes);
 }
 
+static void fill_filter(struct bpe *bpe)
+{
+    size_t bits = 64;
+    while (bits < 4 * (size_t)bpe->pair_count) bits *= 2;
+    bpe->filter = calloc(bits / 64, sizeof(*bpe->filter));
+    CHECK(bpe->filter);
+    bpe->filter_mask = (uint32_t)(bits - 1);
+    for (size_t i = 0; i <= bpe->pair_mask; i++) {
+        const struct bpe_pair *pair = &bpe->pairs[i];
+        if (pair->left < 0) continue;
+        uint32_t bit = (uint32_t)(bpe_pair_hash(pair->left, pair->right) >> 8) & bpe->filter_mask;
+        bpe->filter[bit / 64] |= (uint64_t)1 << bit % 64;
+    }
+}
+
 void bpe_finish(struct bpe *bpe)
 {
     if (!bpe->pairs) bpe_reserve(bpe, 0);
+    fill_filter(bpe);
     bool bytes_complete = true;
     for (int b = 0; b < 256; b++) bytes_complete = bytes_complete && bpe->byte_ids[b] >= 0;
     if (bpe->symbols == BPE_BYTES) {
@@ -178,6 +194,7 @@ void bpe_finish(struct bpe *bpe)
 void bpe_free(struct bpe *bpe)
 {
     free(bpe->pairs);
+    free(bpe->filter);
     free(bpe->char_ids);
     free(bpe->prefix);
     free(bpe->suffix);

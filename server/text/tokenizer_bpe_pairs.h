@@ -10,19 +10,33 @@
 
 enum { BPE_CROSSING_BITS = 1 << 22 }; /* of the Bloom filter of character pairs: 512 KiB */
 
-static inline uint32_t bpe_pair_slot(const struct bpe *bpe, int32_t left, int32_t right)
+static inline uint64_t bpe_pair_hash(int32_t left, int32_t right)
 {
     uint64_t key = (uint64_t)(uint32_t)left << 32 | (uint32_t)right;
     key *= 0x9E3779B97F4A7C15u;
     key ^= key >> 29;
-    return (uint32_t)(key * 0xD6E8FEB86659FD93u >> 32) & bpe->pair_mask;
+    return key * 0xD6E8FEB86659FD93u;
 }
 
+static inline uint32_t bpe_pair_slot(const struct bpe *bpe, uint64_t hash)
+{
+    return (uint32_t)(hash >> 32) & bpe->pair_mask;
+}
+
+static inline void bpe_prefetch_pair(const struct bpe *bpe, int32_t left, int32_t right)
+{
+    __builtin_prefetch(&bpe->pairs[bpe_pair_slot(bpe, bpe_pair_hash(left, right))]);
+}
+
+/* NULL if the two do not merge. Most do not, and the filter mostly says so: it fits into a core's
+ * own cache, the table of a large vocabulary does not. */
 static inline const struct bpe_pair *bpe_pair_find(const struct bpe *bpe, int32_t left,
                                                    int32_t right)
 {
-    if (!bpe->pair_count) return NULL;
-    for (uint32_t at = bpe_pair_slot(bpe, left, right);; at = (at + 1) & bpe->pair_mask) {
+    uint64_t hash = bpe_pair_hash(left, right);
+    uint32_t bit = (uint32_t)(hash >> 8) & bpe->filter_mask;
+    if (!(bpe->filter[bit / 64] >> bit % 64 & 1)) return NULL;
+    for (uint32_t at = bpe_pair_slot(bpe, hash);; at = (at + 1) & bpe->pair_mask) {
         const struct bpe_pair *pair = &bpe->pairs[at];
         if (pair->left == left && pair->right == right) return pair;
         if (pair->left < 0) return NULL;

@@ -32,9 +32,10 @@ static enum status read_tokens(struct tokenizer *tokenizer, const struct gguf *g
     while (gguf_array_next_string(&tokens, &offset, &text)) {
         if (utf8_valid_len(text.data, text.len) < text.len)
             return refuse(error, KEY("tokens"), "holds a token that is not UTF-8");
-        enum status status = vocab_add(&tokenizer->vocab, id++, text.data, text.len, error);
+        enum status status = vocab_add_later(&tokenizer->vocab, id++, text.data, text.len, error);
         if (status) return error_prefix(error, status, KEY("tokens"));
     }
+    vocab_settle(&tokenizer->vocab);
     return STATUS_OK;
 }
 

@@ -24,6 +24,7 @@ static enum status read_vocab(struct tokenizer *tokenizer, yyjson_val *vocab, st
                                        yyjson_get_str(key), yyjson_get_len(key), error);
         if (status) return error_prefix(error, status, "model.vocab");
     }
+    vocab_settle(&tokenizer->vocab);
     return STATUS_OK;
 }
 

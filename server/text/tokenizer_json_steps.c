@@ -12,6 +12,9 @@
 static const char BYTE_LEVEL_REGEX[] =
     "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
 
+/* What Whitespace keeps. */
+static const char WHITESPACE_REGEX[] = "\\w+|[^\\w\\s]+";
+
 static char *copy_string(const char *text, size_t len)
 {
     char *copy = malloc(len + 1);
@@ -252,7 +255,8 @@ static enum status read_split(struct tokenizer *tokenizer, yyjson_val *value, co
     }
     if (!strcmp(type, "Whitespace")) {
         step->behavior = SPLIT_REMOVED, step->invert = true;
-        return tokenizer_regex_compile("\\w+|[^\\w\\s]+", 13, &step->regex, error);
+        return tokenizer_regex_compile(WHITESPACE_REGEX, strlen(WHITESPACE_REGEX), &step->regex,
+                                       error);
     }
     if (!strcmp(type, "WhitespaceSplit")) {
         step->kind = SPLIT_SPACES, step->behavior = SPLIT_REMOVED;

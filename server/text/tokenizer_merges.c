@@ -4,28 +4,43 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "server/text/tokenizer_bpe_pairs.h"
+
+static enum status refuse_merge(const struct merge_reader *reader, int i, const char *lacking,
+                                struct error *error)
+{
+    const struct merge_strings *m = &reader->batch[i];
+    char key[ERROR_PARAM_MAX];
+    snprintf(key, sizeof(key), "%s[%zu]", reader->key, reader->rank + (size_t)i);
+    return error_set(error, STATUS_INVALID, key,
+                     "%s joins '%.*s' and '%.*s', but the vocabulary lacks %s", key,
+                     (int)(m->left_len < 40 ? m->left_len : 40), m->left,
+                     (int)(m->right_len < 40 ? m->right_len : 40), m->right, lacking);
+}
+
+/* Each pass over the batch waits for what the one before it asked the memory for. */
 static enum status add_batch(struct merge_reader *reader, struct error *error)
 {
-    const struct vocab *vocab = reader->bpe->vocab;
+    struct bpe *bpe = reader->bpe;
+    const struct vocab *vocab = bpe->vocab;
+    int32_t ids[MERGES_AT_ONCE][3];
+    for (int i = 0; i < reader->count; i++)
+        for (int k = 0; k < 3; k++) vocab_prefetch_token(vocab, reader->batch[i].hashes[k], 1);
+    for (int i = 0; i < reader->count; i++)
+        for (int k = 0; k < 3; k++) vocab_prefetch_token(vocab, reader->batch[i].hashes[k], 2);
     for (int i = 0; i < reader->count; i++) {
         const struct merge_strings *m = &reader->batch[i];
-        int32_t left = vocab_find_hashed(vocab, m->hashes[0], m->left, m->left_len);
-        int32_t right = vocab_find_hashed(vocab, m->hashes[1], m->right, m->right_len);
-        int32_t id =
+        ids[i][0] = vocab_find_hashed(vocab, m->hashes[0], m->left, m->left_len);
+        ids[i][1] = vocab_find_hashed(vocab, m->hashes[1], m->right, m->right_len);
+        ids[i][2] =
             vocab_find_hashed(vocab, m->hashes[2], reader->joined.data + m->joined, m->joined_len);
-        if (left < 0 || right < 0 || id < 0) {
-            char key[ERROR_PARAM_MAX];
-            snprintf(key, sizeof(key), "%s[%zu]", reader->key, reader->rank + (size_t)i);
-            return error_set(error, STATUS_INVALID, key,
-                             "%s joins '%.*s' and '%.*s', but the vocabulary lacks %s", key,
-                             (int)(m->left_len < 40 ? m->left_len : 40), m->left,
-                             (int)(m->right_len < 40 ? m->right_len : 40), m->right,
-                             left < 0    ? "the first"
-                             : right < 0 ? "the second"
-                                         : "what they make");
-        }
-        bpe_add_merge(reader->bpe, left, right, (uint32_t)(reader->rank + (size_t)i), id);
+        if (ids[i][0] < 0) return refuse_merge(reader, i, "the first", error);
+        if (ids[i][1] < 0) return refuse_merge(reader, i, "the second", error);
+        if (ids[i][2] < 0) return refuse_merge(reader, i, "what they make", error);
+        bpe_prefetch_pair(bpe, ids[i][0], ids[i][1]);
     }
+    for (int i = 0; i < reader->count; i++)
+        bpe_add_merge(bpe, ids[i][0], ids[i][1], (uint32_t)(reader->rank + (size_t)i), ids[i][2]);
     reader->rank += (size_t)reader->count;
     reader->count = 0;
     buffer_clear(&reader->joined);

@@ -96,11 +96,23 @@ void normalize_form(enum normalize_kind form, struct normalize_scratch *scratch,
         buffer_append(out, segment, (size_t)(end - segment));
 }
 
+/* What Unicode 16 and 17 made lower-case letters of. */
+static uint32_t new_lowercase(uint32_t c)
+{
+    if (c == 0xA7CB) return 0x264;
+    if (c == 0xA7DC) return 0x19B;
+    if (c >= 0x10D50 && c <= 0x10D65) return c + 0x20;
+    if (c >= 0x16EA0 && c <= 0x16EB8) return c + 0x1B;
+    if (c == 0x1C89 || c == 0xA7CC || c == 0xA7CE || c == 0xA7D2 || c == 0xA7D4 || c == 0xA7DA)
+        return c + 1;
+    return (uint32_t)utf8proc_tolower((utf8proc_int32_t)c);
+}
+
 size_t normalize_lowercase(uint32_t c, char out[16])
 {
     if (c == 0x130) { /* the one that becomes two: i and a dot above */
         out[0] = 'i', out[1] = '\xCC', out[2] = '\x87';
         return 3;
     }
-    return utf8_encode((uint32_t)utf8proc_tolower((utf8proc_int32_t)c), out);
+    return utf8_encode(new_lowercase(c), out);
 }

@@ -209,6 +209,7 @@ bool unicode_is_punctuation(uint32_t c)
 
 bool unicode_is_mark(uint32_t c)
 {
+    if (c == 0x1CF2 || c == 0x1CF3) return true; /* which ceased to be */
     utf8proc_category_t category = utf8proc_category((utf8proc_int32_t)c);
     return category >= UTF8PROC_CATEGORY_MN && category <= UTF8PROC_CATEGORY_ME &&
            !unicode_norm_inert(c);

@@ -61,8 +61,15 @@ void vocab_reserve(struct vocab *vocab, size_t count, size_t bytes)
     if (bytes > vocab->text.len) buffer_reserve(&vocab->text, bytes - vocab->text.len);
 }
 
-enum status vocab_add(struct vocab *vocab, int64_t id, const char *text, size_t len,
-                      struct error *error)
+void vocab_settle(struct vocab *vocab)
+{
+    for (int i = 0; i < vocab->waiting_count; i++)
+        table_insert(vocab, vocab->waiting[i].hash, vocab->waiting[i].id);
+    vocab->waiting_count = 0;
+}
+
+enum status vocab_add_later(struct vocab *vocab, int64_t id, const char *text, size_t len,
+                            struct error *error)
 {
     if (id < 0 || id > VOCAB_ID_MAX)
         return error_set(error, STATUS_INVALID, "vocab", "token id %lld is not in 0..%d",
@@ -73,8 +80,10 @@ enum status vocab_add(struct vocab *vocab, int64_t id, const char *text, size_t 
     if (vocab_has(vocab, id))
         return error_set(error, STATUS_INVALID, "vocab", "token id %lld is given twice",
                          (long long)id);
-    if (!vocab->slots || 2 * (size_t)vocab->count >= vocab->mask)
+    if (!vocab->slots || 2 * (size_t)vocab->count >= vocab->mask) {
+        vocab_settle(vocab);
         table_resize(vocab, vocab->slots ? 2 * ((size_t)vocab->mask + 1) : 1024);
+    }
     if (id >= vocab->capacity) {
         int32_t capacity = vocab->capacity ? vocab->capacity : 256;
         while (capacity <= id) capacity *= 2;
@@ -85,14 +94,37 @@ enum status vocab_add(struct vocab *vocab, int64_t id, const char *text, size_t 
     vocab->spans[id] = (struct vocab_span){(uint32_t)vocab->text.len, (uint32_t)len};
     buffer_append(&vocab->text, text, len);
     buffer_append_char(&vocab->text, 0);
-    table_insert(vocab, vocab_hash(text, len), (int32_t)id);
     vocab->count++;
+    if (vocab->waiting_count == VOCAB_WAITING_MAX) vocab_settle(vocab);
+    struct vocab_slot *slot = &vocab->waiting[vocab->waiting_count++];
+    *slot = (struct vocab_slot){vocab_hash(text, len), (int32_t)id};
+    vocab_prefetch(vocab, slot->hash);
     return STATUS_OK;
+}
+
+enum status vocab_add(struct vocab *vocab, int64_t id, const char *text, size_t len,
+                      struct error *error)
+{
+    enum status status = vocab_add_later(vocab, id, text, len, error);
+    vocab_settle(vocab);
+    return status;
 }
 
 void vocab_prefetch(const struct vocab *vocab, uint32_t hash)
 {
     if (vocab->slots) __builtin_prefetch(&vocab->slots[hash & vocab->mask]);
+}
+
+void vocab_prefetch_token(const struct vocab *vocab, uint32_t hash, int stage)
+{
+    if (!vocab->slots) return;
+    const struct vocab_slot *slot = &vocab->slots[hash & vocab->mask];
+    if (slot->id == VOCAB_NO_TOKEN) return;
+    const struct vocab_span *span = &vocab->spans[slot->id];
+    if (stage == 1)
+        __builtin_prefetch(span);
+    else
+        __builtin_prefetch(vocab->text.data + span->offset);
 }
 
 int32_t vocab_find_hashed(const struct vocab *vocab, uint32_t hash, const char *text, size_t len)

@@ -18,6 +18,7 @@ enum {
     VOCAB_ID_MAX = (1 << 22) - 1, /* larger ids in a file are refused */
     VOCAB_TEXT_MAX = 1 << 28,     /* so is more text than this in all */
     VOCAB_NO_TOKEN = -1,
+    VOCAB_WAITING_MAX = 16,
 };
 
 struct vocab_span {
@@ -36,6 +37,8 @@ struct vocab {
     int32_t count;            /* tokens */
     struct vocab_slot *slots; /* [mask + 1], linear probing */
     uint32_t mask;
+    struct vocab_slot waiting[VOCAB_WAITING_MAX]; /* not in slots yet: vocab_add_later */
+    int waiting_count;
 };
 
 /* Room for `count` tokens of `bytes` in all: a hint. */
@@ -48,9 +51,17 @@ enum status vocab_add(struct vocab *vocab, int64_t id, const char *text, size_t 
 /* The id of the string, or -1. */
 int32_t vocab_find(const struct vocab *vocab, const char *text, size_t len);
 
+/* vocab_add with the look-up table left for later: until vocab_settle the string may not be found.
+ * For loading many, with the memory accesses overlapping. */
+enum status vocab_add_later(struct vocab *vocab, int64_t id, const char *text, size_t len,
+                            struct error *error);
+void vocab_settle(struct vocab *vocab);
+
 /* The same in two steps, so that a caller can hide the memory's latency between them. */
 uint32_t vocab_hash(const char *text, size_t len);
 void vocab_prefetch(const struct vocab *vocab, uint32_t hash);
+/* Stage 1: of where its token's text is; 2: of the text. After vocab_prefetch has had its time. */
+void vocab_prefetch_token(const struct vocab *vocab, uint32_t hash, int stage);
 int32_t vocab_find_hashed(const struct vocab *vocab, uint32_t hash, const char *text, size_t len);
 
 bool vocab_has(const struct vocab *vocab, int64_t id);
