@@ -5,7 +5,8 @@ Usage: make_goldens.py SHARED   (the folder with tokenizers/ and models/)
 Needs the `tokenizers` and `sentencepiece` packages. expected/strings.jsonl holds the texts; for each
 tokenizer, expected/NAME.ids holds what its library makes of them: first the ids of the empty text with
 special tokens, then a line of ids per text without; expected/NAME.decode holds lines of ids, a tab and
-the decoded JSON string, special tokens kept (SentencePiece: as decode() does).
+the decoded JSON string, special tokens kept (SentencePiece: as decode() does). Training with
+`tokenizers` gives a slightly different vocabulary each time, so every run rewrites some files.
 """
 import json
 import os
