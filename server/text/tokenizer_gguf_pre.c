@@ -19,7 +19,8 @@
 
 #define GPT2_REGEX                                                                                 \
     "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+"
-#define DEEPSEEK_HAN "[一-龥ࠀ-一가-퟿]+"
+#define DEEPSEEK_PUNCTUATION "\\s?[!-/:-~！-／：-～‘-‟　-。]+"
+#define DEEPSEEK_HAN         "[一-龥ࠀ-一가-퟿]+"
 #define DEEPSEEK3_WORDS                                                                            \
     "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+"                                        \
     "|[^\r\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+| ?[\\p{P}\\p{S}]+[\r\n]*"                          \
@@ -50,8 +51,8 @@ static const struct gguf_pre_kind kind_kimi = {
                 "?|[^\\r\\n\\p{L}\\p{N}]?" NOT_HAN_UPPER "+" NOT_HAN_LOWER "*" CONTRACTION
                 "?|\\p{N}{1,3}|" OTHER_NEWLINE "|" SPACES}};
 static const struct gguf_pre_kind kind_deepseek_llm = {
-    .regexes = {"[\r\n]", "\\s?[\\p{Lu}\\p{Ll}\\p{Lt}]+", "\\s?[!-/:-~！-／：-～‘-‟　-。]+",
-                "\\s+$", DEEPSEEK_HAN "|\\p{N}"}};
+    .regexes = {"[\r\n]", "\\s?[\\p{Lu}\\p{Ll}\\p{Lt}]+", DEEPSEEK_PUNCTUATION, "\\s+$",
+                DEEPSEEK_HAN "|\\p{N}"}};
 static const struct gguf_pre_kind kind_deepseek_coder = {
     .regexes = {"[\r\n]", "\\s?\\p{L}+", "\\s?\\p{P}+", DEEPSEEK_HAN, "\\p{N}"}};
 static const struct gguf_pre_kind kind_deepseek3 = {

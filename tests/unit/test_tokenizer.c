@@ -242,13 +242,7 @@ static void test_files_are_refused_by_key(void **state)
 
 static void test_gguf_byte_level(void **state)
 {
-    static const char *const tokens[] = {"a",
-                                         "b",
-                                         "\xC4\xA0",
-                                         "\xC4\xA0"
-                                         "a",
-                                         "<|end|>",
-                                         "<tool>"};
+    static const char *const tokens[] = {"a", "b", "\xC4\xA0", "\304\240a", "<|end|>", "<tool>"};
     static const int32_t types[] = {1, 1, 1, 1, 3, 4};
     static const char *const merges[] = {"\xC4\xA0 a"};
     struct gguf_writer writer = {0};
