@@ -8,8 +8,8 @@ SUM_SIGNS = {"+": ("plus", "+", "and"), "-": ("minus", "-", "take away"),
              "x": ("times", "x", "multiplied by", "*"), "/": ("divided by", "/", "over")}
 
 
-def operands(rng, sign):
-    wide = rng.random()
+def operands(rng, sign, easy):
+    wide = rng.random() * (1 - easy)
     if sign == "+":
         top = 10 if wide < 0.25 else 20 if wide < 0.4 else 100
         if wide > 0.97:
@@ -46,9 +46,10 @@ SUM_ANY = ("What is {a} {s} {b}?|What is {a} {s} {b}?|What is {a}{s}{b}?|{a} {s}
            ).split("|")
 
 
-def make_sum(rng):
+def make_sum(rng, easy=0.0):
+    """easy: how far to lean towards small numbers, from 0 to 1."""
     sign = rng.choice("+++++----xxx/")
-    a, b = operands(rng, sign)
+    a, b = operands(rng, sign, easy)
     key = f"{a}{sign}{b}"
     if rng.random() < 0.25:
         form = rng.choice(SUM_FORMS[sign].split("|"))

@@ -4,12 +4,13 @@ Every conversation is a list of messages plus the accepted words of its last ans
 generator serves training and measuring.
 """
 
+import computed
 import facts
 import sayings
 import stories
 import topics
 import unknown
-from topic import Fixed
+from topic import Computed, Fixed
 
 USER_NAMES = ("Ana Ben Carla David Emma Frank Grace Henry Iris John Kate Liam Maria Nick Olga "
               "Paul Rita "
@@ -98,16 +99,23 @@ class Chat:
 
 
 class Writer:
-    """Draws conversations; the same seed gives the same conversations."""
+    """Draws conversations; the same seed gives the same conversations.
 
-    def __init__(self, rng):
+    The drill mix is for the second half of training: fewer stories, more of what takes a small
+    model longest to learn (sums, itself, remembering).
+    """
+
+    def __init__(self, rng, drill=False):
         self.rng = rng
+        self.story_share = 0.03 if drill else 0.055
+        self.memory_share = 0.13 if drill else 0.085
         built = topics.build()
         built += [(5, Fixed("identity", sayings.IDENTITY)),
                   (5, Fixed("small talk", sayings.SMALL_TALK)),
                   (11, Fixed("general knowledge", sayings.KNOWLEDGE))]
         self.topics = [topic for _, topic in built]
-        self.weights = [weight for weight, _ in built]
+        extra = {"sums": 1.7, "identity": 2, "calendar": 1.5, "spelling": 1.5} if drill else {}
+        self.weights = [weight * extra.get(topic.category, 1) for weight, topic in built]
         self.tables = [(w, t) for w, t in built if getattr(t, "follows", None)
                        or getattr(t, "make_follow", None)]
 
@@ -298,6 +306,26 @@ class Writer:
                 chat.category = "one word"
                 count -= 1
 
+    def exercise(self):
+        """A row of sums, or of other things to count, order or spell."""
+        rng = self.rng
+        chat = Chat(rng)
+        if rng.random() < 0.65:
+            topic = Computed("sums", topics.easy_sum, computed.follow_sum)
+            for _ in range(rng.randrange(2, 5)):
+                turn = topic.ask(rng)
+                chat.turn(turn)
+                after = topic.follow(rng, turn) if rng.random() < 0.25 else None
+                if after:
+                    chat.turn(after)
+            return chat
+        names = ("numbers", "numbers", "counting", "spelling", "spelling", "calendar",
+                 "word problems")
+        for _ in range(rng.randrange(2, 5)):
+            name = rng.choice(names)
+            chat.turn(next(t for t in self.topics if t.category == name).ask(rng))
+        return chat
+
     def conversation(self, long=False):
         rng = self.rng
         chat = Chat(rng)
@@ -322,11 +350,11 @@ class Writer:
             self.country_chain(chat)
         elif roll < 0.81:
             self.opposite_chain(chat)
-        elif roll < 0.86:
+        elif roll < 1 - self.story_share - self.memory_share:
             for _ in range(rng.choice([0, 1, 1, 2, 2, 3])):
                 self.one(chat)
             self.recall(chat)
-        elif roll < 0.945:
+        elif roll < 1 - self.story_share:
             self.memory(chat, rng.randrange(0, 4))
         else:
             self.story(chat, rng.choice([0, 0, 0, 1, 1, 2]))

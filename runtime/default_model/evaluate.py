@@ -23,6 +23,7 @@ from tokenizers import Tokenizer
 from transformers import Qwen3Config, Qwen3ForCausalLM
 
 MAX_NEW_TOKENS = 320
+BATCH = 48
 
 
 def contains(reply, wanted):
@@ -91,18 +92,29 @@ def load_gguf(path):
 
 
 @torch.no_grad()
-def generate(model, ids, stop):
-    """Greedy decoding with a KV cache -> new token ids, without the stop token."""
-    reply, cache, feed = [], None, torch.tensor([ids])
-    while len(reply) < MAX_NEW_TOKENS:
-        out = model(feed, past_key_values=cache, use_cache=True)
+def generate(model, prompts, stop):
+    """Greedy decoding of several prompts at once, padded on the left -> lists of new tokens."""
+    width = max(len(ids) for ids in prompts)
+    feed = torch.tensor([[stop] * (width - len(ids)) + ids for ids in prompts])
+    mask = torch.tensor([[0] * (width - len(ids)) + [1] * len(ids) for ids in prompts])
+    positions = (mask.cumsum(1) - 1).clamp(min=0)
+    replies, cache = [[] for _ in prompts], None
+    open_rows = set(range(len(prompts)))
+    for _ in range(MAX_NEW_TOKENS):
+        out = model(feed, attention_mask=mask, position_ids=positions, past_key_values=cache,
+                    use_cache=True, logits_to_keep=1)
         cache = out.past_key_values
-        token = int(out.logits[0, -1].argmax())
-        if token == stop:
+        tokens = out.logits[:, -1].argmax(-1)
+        for row in list(open_rows):
+            if tokens[row] == stop:
+                open_rows.remove(row)
+            else:
+                replies[row].append(int(tokens[row]))
+        if not open_rows:
             break
-        reply.append(token)
-        feed = torch.tensor([[token]])
-    return reply
+        feed, positions = tokens[:, None], positions[:, -1:] + 1
+        mask = torch.cat([mask, torch.ones_like(feed)], dim=1)
+    return replies
 
 
 def main():
@@ -120,15 +132,20 @@ def main():
     right, asked = collections.Counter(), collections.Counter()
     with open(args.questions, encoding="utf-8") as lines:
         questions = [json.loads(line) for line in lines]
-    for question in questions:
-        text = template.render(messages=question["messages"], add_generation_prompt=True)
-        reply = tokenizer.decode(generate(model, tokenizer.encode(text).ids, stop))
-        good = is_right(reply, question)
-        asked[question["category"]] += 1
-        right[question["category"]] += good
-        if args.show_all or not good:
-            last = question["messages"][-1]["content"]
-            print(f"{'ok   ' if good else 'WRONG'} {last!r} -> {reply!r}", flush=True)
+    questions.sort(key=lambda question: "stor" in question["category"])  # long replies together
+    for start in range(0, len(questions), BATCH):
+        batch = questions[start:start + BATCH]
+        prompts = [tokenizer.encode(template.render(messages=question["messages"],
+                                                    add_generation_prompt=True)).ids
+                   for question in batch]
+        for question, ids in zip(batch, generate(model, prompts, stop)):
+            reply = tokenizer.decode(ids)
+            good = is_right(reply, question)
+            asked[question["category"]] += 1
+            right[question["category"]] += good
+            if args.show_all or not good:
+                last = question["messages"][-1]["content"]
+                print(f"{'ok   ' if good else 'WRONG'} {last!r} -> {reply!r}", flush=True)
     for category in asked:
         print(f"{category:20} {right[category]:4} of {asked[category]:4}")
     total, count = sum(right.values()), sum(asked.values())

@@ -136,13 +136,19 @@ def main():
     parser.add_argument("--run", required=True, help="the --out directory of train.py")
     parser.add_argument("--gguf", required=True)
     parser.add_argument("--hf")
+    parser.add_argument("--blend", help="another such directory, to mix weights with")
+    parser.add_argument("--share", type=float, default=0.4, help="of --run in that mix")
     args = parser.parse_args()
     state = torch.load(os.path.join(args.run, "checkpoint.pt"))
+    weights = state["model"]
+    if args.blend:
+        other = torch.load(os.path.join(args.blend, "checkpoint.pt"))["model"]
+        weights = {name: other[name].lerp(weights[name], args.share) for name in weights}
     with open(os.path.join(args.run, "tokenizer.json"), encoding="utf-8") as text:
         description = json.load(text)
-    write_gguf(args.gguf, Config(), state["mean"], description)
+    write_gguf(args.gguf, Config(), weights, description)
     if args.hf:
-        write_hf(args.hf, Config(), state["mean"], description)
+        write_hf(args.hf, Config(), weights, description)
     print(f"step {state['step']}: {os.path.getsize(args.gguf)} bytes")
 
 

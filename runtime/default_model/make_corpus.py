@@ -2,6 +2,8 @@
 """Writes the training text of the default model: one chat conversation a line, JSON.
 
     make_corpus.py --count 130000 --seed 1 corpus.jsonl      training conversations
+    make_corpus.py --count 60000 --seed 2 --drill drill.jsonl  more of the harder ones
+    make_corpus.py --count 28000 --seed 3 --drill --exercises exercises.jsonl  mostly sums
     make_corpus.py --held-out held_out.jsonl                 questions that are never trained on
 
 The same arguments give the same bytes. All of the text is our own: it comes from the tables and
@@ -18,12 +20,15 @@ import dialogues
 LONG_EVERY = 80  # one conversation in eighty is a long one
 
 
-def write_corpus(path, count, seed):
+def write_corpus(path, count, seed, drill, exercises):
     rng = random.Random(seed)
-    writer = dialogues.Writer(rng)
+    writer = dialogues.Writer(rng, drill)
     with open(path, "w", encoding="utf-8") as out:
         for i in range(count):
-            chat = writer.conversation(long=i % LONG_EVERY == LONG_EVERY - 1)
+            if exercises and rng.random() < 0.7:
+                chat = writer.exercise()
+            else:
+                chat = writer.conversation(long=i % LONG_EVERY == LONG_EVERY - 1)
             out.write(json.dumps({"messages": chat.messages}, ensure_ascii=False) + "\n")
 
 
@@ -47,12 +52,15 @@ def main():
     parser.add_argument("path")
     parser.add_argument("--count", type=int, default=130000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--drill", action="store_true", help="the mix of the second half")
+    parser.add_argument("--exercises", action="store_true", help="mostly sums and the like")
     parser.add_argument("--held-out", action="store_true")
+    parser.add_argument("--per-topic", type=int, default=15, help="held-out questions a topic")
     args = parser.parse_args()
     if args.held_out:
-        write_held_out(args.path, 40, args.seed)
+        write_held_out(args.path, args.per_topic, args.seed)
     else:
-        write_corpus(args.path, args.count, args.seed)
+        write_corpus(args.path, args.count, args.seed, args.drill, args.exercises)
     return 0
 
 

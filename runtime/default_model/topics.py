@@ -153,6 +153,10 @@ def word_topics():
     ]
 
 
+def easy_sum(rng):
+    return computed.make_sum(rng, easy=0.5)
+
+
 def build():
     """Returns [(weight, topic)] for everything that is one question and one answer."""
     return world_topics() + nature_topics() + word_topics() + [

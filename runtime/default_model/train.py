@@ -3,14 +3,15 @@
 
     train.py --corpus corpus.jsonl --out DIR [--steps N]
 
-DIR receives tokenizer.json (trained first, on the same text), tokens.pt (the packed rows) and
-checkpoint.pt (rewritten every --save-every steps; a second run continues from it). With the same
-corpus, arguments, thread count and library versions, the same weights come out.
+DIR receives tokenizer.json (trained first, on the same text), CORPUS.pt (the packed rows) and
+checkpoint.pt (rewritten every --save-every steps; a second run continues from it, with the same
+or another corpus). Same corpus, arguments, processor and library versions: same weights.
+
+Two processes can share the work: start both with --workers 2, one with --worker 1.
 
 Rows hold several conversations kept apart by a mask. Matrices are updated by Muon (momentum,
 orthogonalised by Newton-Schulz iterations), embedding and norms by AdamW; the learning rate rises
-over 40 steps and falls linearly to zero over the last --decay of the run. export.py uses the
-running mean of the weights, which makes every checkpoint usable.
+over 40 steps and falls linearly to zero over the last --decay of the run.
 """
 
 import argparse
@@ -190,7 +191,6 @@ class Trainer:
         self.optimizers = [Muon(matrices, args.lr, args.worker, args.workers),
                            torch.optim.AdamW(others, lr=args.lr / 5, betas=(0.9, 0.95),
                                              weight_decay=0.0)]
-        self.mean = {n: p.detach().clone() for n, p in self.model.named_parameters()}
         self.step = 0
         self.path = os.path.join(args.out, "checkpoint.pt")
         if os.path.exists(self.path):
@@ -201,12 +201,12 @@ class Trainer:
         self.model.load_state_dict(state["model"])
         for optimizer, saved in zip(self.optimizers, state["optimizers"]):
             optimizer.load_state_dict(saved)
-        self.mean, self.step = state["mean"], state["step"]
+        self.step = state["step"]
 
     def save(self):
         if self.args.worker > 0:
             return
-        state = {"model": self.model.state_dict(), "mean": self.mean, "step": self.step,
+        state = {"model": self.model.state_dict(), "step": self.step,
                  "optimizers": [optimizer.state_dict() for optimizer in self.optimizers]}
         torch.save(state, self.path + ".part")
         os.replace(self.path + ".part", self.path)
@@ -230,10 +230,6 @@ class Trainer:
             optimizer.step()
             optimizer.zero_grad()
         self.step += 1
-        weight = min(0.02, 1 / self.step)
-        with torch.no_grad():
-            for name, p in self.model.named_parameters():
-                self.mean[name].lerp_(p, weight)
         return loss.item()
 
     def run(self, rows):
@@ -257,12 +253,22 @@ class Trainer:
         self.save()
 
 
+def prepare(args, rows_path):
+    """Reads the corpus; trains the tokenizer if there is none yet; packs the rows."""
+    with open(args.corpus, encoding="utf-8") as lines:
+        corpus = [json.loads(line)["messages"] for line in lines]
+    tokenizer_path = os.path.join(args.out, "tokenizer.json")
+    if not os.path.exists(tokenizer_path):
+        train_tokenizer(corpus, Config().vocab_size, tokenizer_path)
+    build_rows(corpus, Tokenizer.from_file(tokenizer_path), rows_path)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--corpus", required=True)
     parser.add_argument("--out", required=True)
-    parser.add_argument("--steps", type=int, default=2200)
-    parser.add_argument("--decay", type=float, default=0.6, help="share of the run that decays")
+    parser.add_argument("--steps", type=int, default=1200)
+    parser.add_argument("--decay", type=float, default=0.5, help="share of the run that decays")
     parser.add_argument("--lr", type=float, default=0.02, help="of Muon; AdamW has a fifth")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--threads", type=int, default=1)
@@ -273,17 +279,12 @@ def main():
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
     os.makedirs(args.out, exist_ok=True)
-    if args.workers > 1:
+    rows_path = os.path.join(args.out, os.path.basename(args.corpus) + ".pt")
+    if args.worker == 0 and not os.path.exists(rows_path):
+        prepare(args, rows_path)
+    if args.workers > 1:  # the others wait here until worker 0 has prepared the rows
         dist.init_process_group("gloo", init_method=f"file://{os.path.abspath(args.out)}/meeting",
                                 rank=args.worker, world_size=args.workers)
-    tokenizer_path = os.path.join(args.out, "tokenizer.json")
-    rows_path = os.path.join(args.out, "tokens.pt")
-    if not os.path.exists(rows_path):
-        with open(args.corpus, encoding="utf-8") as lines:
-            corpus = [json.loads(line)["messages"] for line in lines]
-        if not os.path.exists(tokenizer_path):
-            train_tokenizer(corpus, Config().vocab_size, tokenizer_path)
-        build_rows(corpus, Tokenizer.from_file(tokenizer_path), rows_path)
     Trainer(args).run(torch.load(rows_path))
 
 
