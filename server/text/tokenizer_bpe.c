@@ -331,7 +331,7 @@ static void encode_piece(const struct bpe *bpe, struct bpe_scratch *scratch, con
     encode_uncached(bpe, scratch, word, len, out);
     wanted.count = out->count - before;
     if (wanted.count > CACHED_IDS_MAX) return;
-    memcpy(wanted.ids, out->ids + before, (size_t)wanted.count * sizeof(*wanted.ids));
+    for (int i = 0; i < wanted.count; i++) wanted.ids[i] = out->ids[before + i];
     *slot = wanted;
 }
 

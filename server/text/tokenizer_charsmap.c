@@ -26,6 +26,11 @@ static uint32_t unit_offset(uint32_t unit)
     return unit >> 10 << ((unit & 1u << 9) >> 6);
 }
 
+static bool is_continuation(char byte)
+{
+    return ((unsigned char)byte & 0xC0) == 0x80;
+}
+
 enum status charsmap_open(struct charsmap *map, const void *blob, size_t len, struct error *error)
 {
     uint32_t trie_bytes = 0;
@@ -36,13 +41,18 @@ enum status charsmap_open(struct charsmap *map, const void *blob, size_t len, st
         return error_set(error, STATUS_CORRUPT, "precompiled_charsmap",
                          "precompiled_charsmap is broken: its trie is said to take %u of %zu bytes",
                          trie_bytes, len);
+    const char *replacements = (const char *)blob + 4 + trie_bytes;
+    size_t replacements_len = len - 4 - trie_bytes;
+    if (utf8_valid_len(replacements, replacements_len) < replacements_len)
+        return error_set(error, STATUS_CORRUPT, "precompiled_charsmap",
+                         "precompiled_charsmap is broken: its replacements are not UTF-8");
     map->unit_count = trie_bytes / 4;
     map->units = malloc(trie_bytes);
-    map->replacements_len = len - 4 - trie_bytes;
+    map->replacements_len = replacements_len;
     map->replacements = malloc(map->replacements_len + 1);
     CHECK(map->units && map->replacements);
     memcpy(map->units, (const char *)blob + 4, trie_bytes);
-    memcpy(map->replacements, (const char *)blob + 4 + trie_bytes, map->replacements_len);
+    memcpy(map->replacements, replacements, replacements_len);
     map->replacements[map->replacements_len] = 0;
     return STATUS_OK;
 }
@@ -61,7 +71,10 @@ static size_t lookup(const struct charsmap *map, const char *text, size_t len, b
         at ^= unit_offset(unit);
         if (!unit_has_leaf(unit) || at >= map->unit_count) continue;
         uint32_t value = unit_value(map->units[at]);
-        if (value > map->replacements_len) continue;
+        /* a broken map may match or replace by parts of characters: not with us */
+        if (value > map->replacements_len || is_continuation(map->replacements[value]) ||
+            (i + 1 < len && is_continuation(text[i + 1])))
+            continue;
         best = i + 1, *replacement = map->replacements + value;
         if (!longest) break;
     }

@@ -199,6 +199,9 @@ enum status pieces_build(struct tokenizer *tokenizer, const struct piece_model *
     struct trie user_defined = {0};
     int32_t byte_ids[256], unknown;
     enum status status = classify(tokenizer, model, byte_ids, &unknown, &user_defined, error);
+    if (!status && utf8_valid_len(model->unknown_surface, model->unknown_surface_len) <
+                       model->unknown_surface_len)
+        status = error_set(error, STATUS_CORRUPT, "unk_surface", "unk_surface is not UTF-8");
     if (!status && unknown < 0)
         status = error_set(error, STATUS_INVALID, "pieces", "no piece is of type UNKNOWN");
     for (int b = 0; b < 256 && !status && model->byte_fallback; b++)

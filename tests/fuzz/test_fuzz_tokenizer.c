@@ -67,7 +67,8 @@ static void try_texts(const struct tokenizer *tokenizer)
     }
     detokenizer_finish(stream, &sum);
     detokenizer_destroy(stream);
-    assert_int_equal(tokenizer_decode(tokenizer, ids.ids, ids.count, false, &whole, &error), 0);
+    if (tokenizer_decode(tokenizer, ids.ids, ids.count, false, &whole, &error))
+        fail_msg("%s", error.message);
     assert_int_equal(sum.len, whole.len);
     if (sum.len) assert_memory_equal(sum.data, whole.data, sum.len);
     buffer_free(&text), buffer_free(&whole), buffer_free(&sum);
