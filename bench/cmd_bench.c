@@ -19,6 +19,7 @@ static const struct benchmark benchmarks[] = {
     {"offline", command_bench_offline,
      "prefill, decode and batches in this process, of the ceilings"},
     {"latency", command_bench_latency, "one stream: time to first token, time per token"},
+    {"ops", command_bench_ops, "each op by itself, against counted bytes and operations"},
     {"once", command_bench_once, "one chat request: its answer, time to first token, tokens/s"},
     {"scheduler", command_bench_scheduler, "what planning a step costs, with a long queue too"},
 };

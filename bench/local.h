@@ -57,5 +57,6 @@ double local_median(double *values, int count, double *low, double *high);
 
 int command_bench_offline(int argc, char **argv);
 int command_bench_latency(int argc, char **argv);
+int command_bench_ops(int argc, char **argv);
 
 #endif

@@ -7,6 +7,7 @@ enum {
     DEFAULT_SEQS = 256,
     DEFAULT_TOKENS = 2048,
     BIAS_PER_ROW = 128,  /* on average: a row may have more where others have none */
+    LOGITS_MIN = 64,     /* so that prompt_logprobs advance by more than a token a step */
     ROW_BIAS_MAX = 2048, /* what one row may have: logit_bias and forbidden stop tokens */
 };
 
@@ -40,7 +41,7 @@ static void set_limits(struct device_shape *shape, int seqs, int tokens)
         .rows_max = seqs,
         .tokens_max = tokens,
         .pages_max = seqs * pages_for(shape->max_model_len, shape->page_tokens),
-        .logits_max = seqs,
+        .logits_max = seqs > LOGITS_MIN ? seqs : LOGITS_MIN,
         .bias_max = seqs * BIAS_PER_ROW > ROW_BIAS_MAX ? seqs * BIAS_PER_ROW : ROW_BIAS_MAX,
         .history_max = shape->max_model_len + tokens,
     };
