@@ -49,6 +49,8 @@ def add_metadata(writer, cfg):
     writer.add_description("The small chat model built into Penstock, trained on text of its own.")
     writer.add_license("mit")
     writer.add_languages(["en"])
+    # So small a model says sensible things when it takes the likeliest token, and not when it guesses.
+    writer.add_float32("general.sampling.temp", 0.0)
     writer.add_file_type(gguf.LlamaFileType.MOSTLY_Q8_0)
     writer.add_quantization_version(gguf.GGML_QUANT_VERSION)
     writer.add_context_length(cfg.max_position_embeddings)
