@@ -45,3 +45,17 @@ bool bytelevel_append_bytes(struct buffer *out, const char *text, size_t len)
     out->data[out->len] = 0;
     return true;
 }
+
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+int bytelevel_hex_token(const char *text, size_t len)
+{
+    if (len != 6 || text[0] != '<' || text[1] != '0' || text[2] != 'x' || text[5] != '>') return -1;
+    int high = hex_digit(text[3]), low = hex_digit(text[4]);
+    return high < 0 || low < 0 ? -1 : high * 16 + low;
+}

@@ -1,5 +1,6 @@
 /*
- * tokenizer_bytelevel.h - the printable character that byte-level BPE files write for each byte.
+ * tokenizer_bytelevel.h - how vocabularies write single bytes: byte-level BPE as a printable
+ * character, SentencePiece as <0xXX>.
  *
  * Thread: any; pure functions.
  */
@@ -21,5 +22,8 @@ int bytelevel_byte(uint32_t c);
 /* Appends the bytes that a token's characters stand for; false and nothing appended if one stands
  * for none. The text is well-formed. */
 bool bytelevel_append_bytes(struct buffer *out, const char *text, size_t len);
+
+/* The byte of SentencePiece's "<0xXX>", or -1. */
+int bytelevel_hex_token(const char *text, size_t len);
 
 #endif

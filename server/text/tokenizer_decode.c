@@ -6,7 +6,6 @@
  */
 #include "server/text/tokenizer_decode.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,18 +67,15 @@ static void feed_byte_level(struct decode_stream *stream, int at, int32_t id, co
     }
 }
 
-/* The byte of a token "<0xXX>", or -1. */
+/* The byte of a token "<0xXX>", or -1. The `tokenizers` library's parser of numbers takes a sign:
+ * "<0x+A>" is a byte to it, too. */
 static int byte_of_token(const char *text, size_t len)
 {
-    if (len != 6 || memcmp(text, "<0x", 3) || text[5] != '>') return -1;
-    int value = 0;
-    for (int i = 3; i < 5; i++) {
-        unsigned char c = (unsigned char)text[i];
-        if (i == 3 && c == '+') continue; /* the library's parser of numbers takes a sign */
-        if (!isxdigit(c)) return -1;
-        value = value * 16 + (isdigit(c) ? c - '0' : tolower(c) - 'a' + 10);
-    }
-    return value;
+    char with_zero[6];
+    if (len != 6 || text[3] != '+') return bytelevel_hex_token(text, len);
+    memcpy(with_zero, text, 6);
+    with_zero[3] = '0';
+    return bytelevel_hex_token(with_zero, 6);
 }
 
 static void end_byte_run(struct decode_stream *stream, int at, struct buffer *out)

@@ -1,6 +1,5 @@
 /* tokenizer_finish.c - the end of every loader: what all files' tokenizers need besides their own.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,9 +62,8 @@ static enum status normalize_added(struct tokenizer *tokenizer, struct error *er
 /* By itself a SentencePiece token stands for its text with spaces for U+2581, or for its byte. */
 static void append_plain_bytes(struct buffer *out, const char *text, size_t len)
 {
-    unsigned byte;
-    if (len == 6 && text[0] == '<' && text[1] == '0' && text[2] == 'x' && text[5] == '>' &&
-        sscanf(text + 3, "%2x", &byte) == 1) {
+    int byte = bytelevel_hex_token(text, len);
+    if (byte >= 0) {
         buffer_append_char(out, (char)byte);
         return;
     }

@@ -2,12 +2,12 @@
 #include "server/text/tokenizer_pieces.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime/base/check.h"
 #include "server/text/tokenizer_bpe_pairs.h"
+#include "server/text/tokenizer_bytelevel.h"
 #include "server/text/tokenizer_core.h"
 #include "server/text/tokenizer_unicode.h"
 
@@ -126,7 +126,7 @@ static enum status classify(struct tokenizer *tokenizer, const struct piece_mode
     CHECK(tokenizer->flags);
     for (int32_t id = 0; id < tokenizer->vocab.size; id++) {
         size_t len;
-        unsigned byte;
+        int byte;
         const char *text = vocab_text(&tokenizer->vocab, id, &len);
         if (isnan(model->scores[id]) || !len || len > PIECE_BYTES_MAX ||
             utf8_valid_len(text, len) < len)
@@ -145,7 +145,7 @@ static enum status classify(struct tokenizer *tokenizer, const struct piece_mode
             break;
         }
         case PIECE_BYTE:
-            if (len != 6 || sscanf(text, "<0x%2X>", &byte) != 1)
+            if ((byte = bytelevel_hex_token(text, len)) < 0)
                 return error_set(error, STATUS_INVALID, "pieces",
                                  "piece %d is of type BYTE and not <0xXX>", id);
             tokenizer->flags[id] = TOKEN_BYTE;

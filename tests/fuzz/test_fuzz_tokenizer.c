@@ -15,6 +15,7 @@
 
 #include "runtime/base/buffer.h"
 #include "runtime/base/clock.h"
+#include "runtime/gguf.h"
 #include "server/text/tokenizer.h"
 #include "server/text/tokenizer_files.h"
 #include "server/text/tokenizer_unicode.h"
@@ -145,13 +146,46 @@ static void test_mutated_files(void **state)
         buffer_append(&files[i], data, len);
         free(data);
     }
-    int64_t end = clock_ns() + (int64_t)seconds * 700000000;
+    int64_t end = clock_ns() + (int64_t)seconds * 600000000;
     int tries = 0;
     for (; clock_ns() < end; tries++) try_file(path, &files[tries % COUNT]);
     print_message("%d mutated files\n", tries);
     for (int i = 0; i < COUNT; i++) buffer_free(&files[i]);
     unlink(path);
     rmdir(folder);
+}
+
+/* The keys of a GGUF file; its tensors are cut off. */
+static void test_mutated_gguf(void **state)
+{
+    enum { KEY_BYTES = 16 << 10 };
+    struct error error = {0};
+    struct buffer file = {0};
+    char *data = NULL;
+    size_t len = 0;
+    int tries = 0, loaded = 0;
+    if (tokenizer_file_read("../shared/models/stories260K.gguf", 1 << 24, &data, &len, &error)) {
+        print_message("../shared is missing: no GGUF file to mutate\n");
+        skip();
+    }
+    for (int64_t end = clock_ns() + (int64_t)seconds * 100000000; clock_ns() < end; tries++) {
+        struct tokenizer *tokenizer = NULL;
+        struct gguf *gguf = NULL;
+        buffer_clear(&file);
+        buffer_append(&file, data, len);
+        for (uint32_t n = 1 + random_below(4); n; n--)
+            file.data[random_below(KEY_BYTES)] = (char)random_below(random_below(2) ? 256 : 8);
+        if (gguf_open_memory(file.data, file.len, &gguf, &error)) continue;
+        if (!tokenizer_load_gguf(gguf, &tokenizer, &error)) {
+            loaded++;
+            try_texts(tokenizer);
+            tokenizer_destroy(tokenizer);
+        }
+        gguf_close(gguf);
+    }
+    print_message("%d mutated GGUF files, %d of them loaded\n", tries, loaded);
+    buffer_free(&file);
+    free(data);
 }
 
 static void test_random_texts(void **state)
@@ -180,6 +214,7 @@ int main(int argc, char **argv)
     if (argc > 2) seed = strtoull(argv[2], NULL, 10) * 2 + 1;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_mutated_files),
+        cmocka_unit_test(test_mutated_gguf),
         cmocka_unit_test(test_random_texts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
