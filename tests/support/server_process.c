@@ -105,14 +105,13 @@ void server_signal(const struct server_process *server, int number)
     kill(server->pid, number);
 }
 
-/* What the program said before it crashed. */
-static void print_log(const struct server_process *server)
+static void keep_log(struct server_process *server)
 {
-    char text[4096];
-    ssize_t n;
+    size_t len = 0, room = sizeof(server->log) - 1;
     fcntl(server->log_fd, F_SETFL, O_NONBLOCK);
-    while ((n = read(server->log_fd, text, sizeof(text))) > 0)
-        fprintf(stderr, "%.*s", (int)n, text);
+    for (ssize_t n; len < room && (n = read(server->log_fd, server->log + len, room - len)) > 0;)
+        len += (size_t)n;
+    server->log[len] = 0;
 }
 
 int server_wait_exit(struct server_process *server, int seconds)
@@ -124,7 +123,8 @@ int server_wait_exit(struct server_process *server, int seconds)
         usleep(5000);
     }
     bool crashed = WIFSIGNALED(status) ? WTERMSIG(status) != SIGKILL : WEXITSTATUS(status) != 0;
-    if (crashed) print_log(server);
+    keep_log(server);
+    if (crashed) fputs(server->log, stderr); /* what it said before */
     close(server->log_fd);
     server->pid = 0;
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);

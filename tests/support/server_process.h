@@ -13,8 +13,9 @@
 
 struct server_process {
     pid_t pid;
-    int port;   /* 0: a Unix socket */
-    int log_fd; /* its stderr */
+    int port;          /* 0: a Unix socket */
+    int log_fd;        /* its stderr */
+    char log[1 << 14]; /* what that said after it listened, once it ended */
 };
 
 /* Runs `program serve` with the flags (separated by spaces) on 127.0.0.1 and any free port, unless
