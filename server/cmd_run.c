@@ -6,6 +6,7 @@
  */
 #include <semaphore.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,8 +84,8 @@ static void on_failed(void *arg, const struct error *error)
 
 static void on_progress(void *arg, int64_t done, int64_t total)
 {
-    static _Atomic int64_t read; /* parts arrive from the loader's threads */
-    int64_t all = read += done;
+    static atomic_llong read; /* parts arrive from the loader's threads */
+    long long all = atomic_fetch_add(&read, done) + done;
     (void)arg;
     if (total > 0) fprintf(stderr, "\rloading %3.0f%%\033[K", 100 * (double)all / (double)total);
 }

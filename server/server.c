@@ -183,10 +183,10 @@ static void hook_observe(void *arg, const struct completion_choice *choice,
 
 /* ---- loading ---- */
 
-static void hook_progress(void *arg, int64_t done, int64_t total)
+static void hook_progress(void *arg, int64_t bytes, int64_t total)
 {
     struct server *server = arg;
-    atomic_store(&server->load_done, done);
+    atomic_fetch_add(&server->load_done, bytes);
     atomic_store(&server->load_total, total);
 }
 
@@ -208,6 +208,7 @@ static void on_progress(uv_timer_t *timer)
     struct server *server = timer->data;
     int64_t done = atomic_load(&server->load_done), total = atomic_load(&server->load_total);
     if (total <= 0) return;
+    if (done > total) done = total; /* every rank counts, the total is one's */
     enum { WIDTH = 40 };
     char bar[WIDTH + 1];
     int filled = (int)(done * WIDTH / total);

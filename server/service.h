@@ -25,7 +25,8 @@ struct completion_choice;
 
 struct service_hooks {
     void *arg;
-    void (*progress)(void *arg, int64_t done, int64_t total); /* from loader threads; or NULL */
+    /* From loader threads: bytes read since the last call, and all there are; or NULL. */
+    void (*progress)(void *arg, int64_t bytes, int64_t total);
     void (*wake)(void *arg); /* from the engine thread: call service_dispatch soon; only signals */
     void (*failed)(void *arg, const struct error *error); /* from any thread; a rank failed */
     /* Every event before it is taken; for metrics; or NULL. */

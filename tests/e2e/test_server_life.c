@@ -168,6 +168,32 @@ static void test_shutdown_timeout_and_second_signal(void **state)
     }
 }
 
+/* A rank that dies ends the process within 5 s, and its clients are told. */
+static void test_dead_rank_ends_the_process(void **state)
+{
+    start(SMALL "-tp 2 --threads 2 --inject-fault die:1:20");
+    assert_true(server_wait_ready(&server));
+    struct http_client whole;
+    assert_true(http_client_connect(&client, server.port));
+    assert_true(http_client_connect(&whole, server.port));
+    assert_true(http_client_request(&client, "POST", COMPLETE, "", ENDLESS));
+    assert_true(http_client_request(&whole, "POST", COMPLETE, "",
+                                    "{\"prompt\":\"a\",\"max_tokens\":900,\"ignore_eos\":true}"));
+    int64_t begin = clock_ns();
+    assert_true(http_client_read(&client, &reply));
+    assert_non_null(strstr(reply.body.data, "data: {\"error\":"));
+    assert_non_null(strstr(reply.body.data, "rank 1"));
+    assert_non_null(strstr(reply.body.data, "data: [DONE]"));
+    assert_true(http_client_read(&whole, &reply));
+    assert_int_equal(reply.status, 500);
+    assert_non_null(strstr(reply.body.data, "server_error"));
+    http_client_close(&whole);
+    assert_int_equal(server_wait_exit(&server, 10), 1);
+    print_message("first request -> end of the process in %d ms\n",
+                  (int)((clock_ns() - begin) / 1000000));
+    assert_true(clock_ns() - begin < 8000000000ll); /* 20 steps of a busy machine included */
+}
+
 static void test_unix_socket(void **state)
 {
     char path[64], flags[256];
@@ -249,6 +275,7 @@ int main(void)
         cmocka_unit_test_teardown(test_full_queue_is_429, stop),
         cmocka_unit_test_teardown(test_sigterm_drains, stop),
         cmocka_unit_test_teardown(test_shutdown_timeout_and_second_signal, stop),
+        cmocka_unit_test_teardown(test_dead_rank_ends_the_process, stop),
         cmocka_unit_test_teardown(test_unix_socket, stop),
         cmocka_unit_test_teardown(test_wrong_starts, stop),
         cmocka_unit_test_teardown(test_tls, stop),
