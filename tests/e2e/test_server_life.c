@@ -25,6 +25,7 @@
     "{\"prompt\":\"a\",\"max_tokens\":4000,\"ignore_eos\":true,\"stream\":true,\"stop\":[\"@@@@"   \
     "\"]}"
 #define SHORT    "{\"prompt\":\"a\",\"max_tokens\":300,\"ignore_eos\":true,\"stream\":true}"
+#define LONG     "{\"prompt\":\"a\",\"max_tokens\":1500,\"ignore_eos\":true,\"stream\":true}"
 #define COMPLETE "/v1/completions"
 
 static struct server_process server;
@@ -126,10 +127,10 @@ static void test_full_queue_is_429(void **state)
 
 static void test_sigterm_drains(void **state)
 {
-    start(SMALL);
+    start(SMALL "--shutdown-timeout 300");
     assert_true(server_wait_ready(&server));
     assert_true(http_client_connect(&client, server.port));
-    assert_true(http_client_request(&client, "POST", COMPLETE, "", SHORT));
+    assert_true(http_client_request(&client, "POST", COMPLETE, "", LONG));
     assert_true(http_client_read_head(&client, &reply));
     assert_int_equal(reply.status, 200);
     server_signal(&server, SIGTERM);
@@ -147,7 +148,7 @@ static void test_sigterm_drains(void **state)
     assert_non_null(strstr(all.data, "\"finish_reason\":\"length\""));
     assert_non_null(strstr(all.data, "data: [DONE]"));
     buffer_free(&all);
-    assert_int_equal(server_wait_exit(&server, 20), 0);
+    assert_int_equal(server_wait_exit(&server, 60), 0);
 }
 
 static void test_shutdown_timeout_and_second_signal(void **state)
