@@ -12,8 +12,8 @@
 static const char BYTE_LEVEL_REGEX[] =
     "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
 
-/* What Whitespace keeps. */
-static const char WHITESPACE_REGEX[] = "\\w+|[^\\w\\s]+";
+/* What Whitespace keeps; the library's own \w here counts the two joiners. */
+static const char WHITESPACE_REGEX[] = "[\\w\\x{200C}\\x{200D}]+|[^\\w\\s\\x{200C}\\x{200D}]+";
 
 static char *copy_string(const char *text, size_t len)
 {
