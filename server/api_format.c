@@ -124,9 +124,11 @@ static void add_chat_choice(const struct api_reply *reply, yyjson_mut_doc *doc,
                         choice->finished, &parts);
         cursor->text = parts.used;
     }
-    if (parts.reasoning_len || (whole && reply->reasoning_parser))
+    if (parts.reasoning_len)
         yyjson_mut_obj_add_strncpy(doc, message, "reasoning_content", parts.reasoning,
                                    parts.reasoning_len);
+    else if (whole && reply->reasoning_parser)
+        yyjson_mut_obj_add_null(doc, message, "reasoning_content");
     if (parts.content_len || whole || !parts.reasoning_len)
         yyjson_mut_obj_add_strncpy(doc, message, "content", parts.content, parts.content_len);
     yyjson_mut_val *logprobs = request->logprobs

@@ -30,7 +30,6 @@ struct api_cursor { /* how far a choice was told; zero: nothing */
     int tokens;
     size_t offset_chars; /* of text_offset */
     bool begun, finished;
-    bool reasoning_over; /* the end of the reasoning has been told */
 };
 
 /* The whole answer. */
