@@ -151,6 +151,7 @@ void http_connection_response_ended(struct http_connection *connection)
     if (server->config.finished)
         server->config.finished(server->config.arg, connection->request,
                                 connection->request->status);
+    connection->served = true;
     set_state(connection, HTTP_STATE_FLUSHING);
     http_connection_flush(connection);
 }

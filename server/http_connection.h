@@ -65,6 +65,7 @@ struct http_connection {
     int reject_status; /* set by the parser's callbacks */
     const char *reject_message;
     size_t name_at, header_at[HTTP_HEADERS_MAX][2]; /* offsets into request->head */
+    bool served;                                    /* has had a response */
     bool write_busy, read_stopped, advancing, dead;
 };
 

@@ -150,7 +150,9 @@ void http_server_drain(struct http_server *server)
     for (; node != &server->connections; node = next) {
         next = node->next;
         struct http_connection *connection = LIST_ITEM(node, struct http_connection, node);
-        if (connection->state == HTTP_STATE_IDLE) http_connection_kill(connection);
+        /* The first request of a new one may be on its way. */
+        bool idle = connection->state == HTTP_STATE_IDLE && connection->served;
+        if (idle) http_connection_kill(connection);
     }
 }
 
