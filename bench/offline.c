@@ -4,8 +4,8 @@
  * give.
  *
  * A decode step must read every weight once and the KV cache once: bytes / time against the read
- * bandwidth measured in the same run. A prefill multiplies every weight by every token: 2 x weights
- * x tokens / time against the measured peak of the instruction that the weights' type uses.
+ * bandwidth measured in the same run. A prefill multiplies every weight of the layers by every
+ * token: 2 x weights x tokens / time against the measured peak of the instruction for their type.
  */
 #include <stdio.h>
 #include <stdlib.h>
