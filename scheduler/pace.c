@@ -10,7 +10,7 @@ enum {
     CHUNK_FIRST = 64,  /* while costs are not known */
     SAMPLE_MIN = 4,    /* prompt tokens below which a step says nothing about their cost, */
     SAMPLE_ALONE = 64, /* and without decode rows, where the step's own cost is in it */
-    PENDING_FEW = 3,   /* up to so many pending requests the streams are spared fully */
+    PENDING_FEW = 1,   /* up to so many pending requests the streams are spared fully */
 };
 
 static const double SHARE = 0.8; /* of the decode rows' time that prompt tokens may add */
