@@ -41,8 +41,8 @@ struct executor_options {
     bool profile;               /* keep a per-op table */
     const char *fault;          /* for tests: "stall:RANK:STEP" or "die:RANK:STEP"; NULL: none */
     const char *isa;            /* see device_options */
-    /* May be called from loader threads, of every rank: bytes read since the last call, and what that
-     * rank reads in all. NULL: no reports. */
+    /* May be called from loader threads of every rank: bytes read since the last call, and
+     * what that rank reads in all. NULL: no reports. */
     void (*progress)(void *arg, int64_t done, int64_t total);
     void *progress_arg;
     /* Called once, from any thread, when a rank failed: rank, op and step are in the message. NULL:
