@@ -143,9 +143,11 @@ def compare_short(args, model):
 
 def compare_depth(args, model):
     options = ["-d", args.depth, "-p", 512, "-n", args.generate]
-    both = [llama_bench(args, model, *options, "-fa", fa) for fa in (0, 1)]
-    choice = [0 if both[0][i] >= both[1][i] else 1 for i in range(2)]
-    print(f"llama.cpp behind {args.depth}: -fa 0 {both[0]}, -fa 1 {both[1]} (prefill, decode)", flush=True)
+    choice = [args.fa, args.fa]
+    if args.fa is None:
+        both = [llama_bench(args, model, *options, "-fa", fa) for fa in (0, 1)]
+        choice = [0 if both[0][i] >= both[1][i] else 1 for i in range(2)]
+        print(f"llama.cpp behind {args.depth}: -fa 0 {both[0]}, -fa 1 {both[1]} (prefill, decode)", flush=True)
     ours, theirs = ([], []), ([], [])
     for _ in range(args.rounds):
         with Server(args, model, args.depth + 2048) as server:
@@ -156,6 +158,8 @@ def compare_depth(args, model):
             for i in range(2):
                 if choice[i] == fa:
                     theirs[i].append(result[i])
+        print(f"round: ours {ours[0][-1]:.1f} {ours[1][-1]:.1f}, llama.cpp {theirs[0][-1]:.1f} {theirs[1][-1]:.1f}",
+              file=sys.stderr, flush=True)
     report(model, f"prefill 512 @ {args.depth}", ours[0], theirs[0])
     report(model, f"decode {args.generate} @ {args.depth}", ours[1], theirs[1])
 
@@ -168,6 +172,7 @@ def main():
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--generate", type=int, default=64)
     parser.add_argument("--depth", type=int, default=8192)
+    parser.add_argument("--fa", type=int, choices=[0, 1], help="llama.cpp's -fa, where the better one is known")
     parser.add_argument("--port", type=int, default=8123)
     parser.add_argument("--max-num-batched-tokens", type=int)
     parser.add_argument("--tests", choices=["short", "depth", "all"], default="short")
