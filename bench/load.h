@@ -38,7 +38,7 @@ struct load_options {
     bool metric_ttft, metric_tpot, metric_itl, metric_e2el;   /* --percentile-metrics */
     double goodput_ttft_ms, goodput_tpot_ms, goodput_e2el_ms; /* GOODPUT_NONE: not asked */
     bool save_result, save_detailed;
-    const char *result_dir, *result_filename, *plot;
+    const char *result_dir, *result_filename;
 };
 
 struct load_request {

@@ -13,6 +13,7 @@
 #include <yyjson.h>
 
 #include "bench/load.h"
+#include "bench/samples.h"
 #include "runtime/base/check.h"
 
 struct series { /* milliseconds, sorted */
@@ -36,17 +37,6 @@ static void add(struct series *series, double value)
         CHECK(series->values);
     }
     series->values[series->count++] = value;
-}
-
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static void sort(struct series *series)
-{
-    if (series->count) qsort(series->values, (size_t)series->count, sizeof(double), compare);
 }
 
 static double percentile(const struct series *series, double p)
@@ -105,7 +95,10 @@ static void collect(struct report *report, const struct load_options *options,
         for (int g = 0; g < r->gap_count; g++) add(&report->itl, (double)r->gaps_ns[g] * 1e-6);
         report->good += is_good(options, ttft, tpot, e2el);
     }
-    sort(&report->ttft), sort(&report->tpot), sort(&report->itl), sort(&report->e2el);
+    samples_sort(report->ttft.values, report->ttft.count);
+    samples_sort(report->tpot.values, report->tpot.count);
+    samples_sort(report->itl.values, report->itl.count);
+    samples_sort(report->e2el.values, report->e2el.count);
 }
 
 static double rate(const struct report *report, double amount)

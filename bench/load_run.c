@@ -23,7 +23,7 @@ struct run {
     const struct load_request *requests;
     struct load_record *records;
     struct load_client **idle, **clients;
-    int count, next, running, finished, failed, idle_count, client_count;
+    int count, next, running, finished, idle_count, client_count;
     int64_t start_ns;
 };
 

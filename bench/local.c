@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/samples.h"
 #include "runtime/base/check.h"
 #include "runtime/base/clock.h"
 
@@ -148,15 +149,9 @@ double local_run(struct local *local, const int32_t *prompts, int prompt_len, in
     return seconds;
 }
 
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 double local_median(double *values, int count, double *low, double *high)
 {
-    qsort(values, (size_t)count, sizeof(*values), compare);
+    samples_sort(values, count);
     *low = values[0], *high = values[count - 1];
     return (values[(count - 1) / 2] + values[count / 2]) / 2;
 }

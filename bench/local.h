@@ -23,7 +23,6 @@ struct local_options {
     struct options engine;
     struct local_list prompt, generate, depth, streams; /* -p, -n, -d, --streams */
     int repetitions;                                    /* -r */
-    bool json;
 };
 
 struct local {

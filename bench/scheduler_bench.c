@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/samples.h"
 #include "kernels/batch.h"
 #include "runtime/base/check.h"
 #include "runtime/base/clock.h"
@@ -38,12 +39,6 @@ static void fake_result(const struct batch *batch, struct batch_result *result)
     result->logits_count = batch->logits_count;
     for (int i = 0; i < batch->logits_count; i++)
         result->logits[i].token = (int32_t)((batch->step * 7919 + i) & 0xffff);
-}
-
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
 }
 
 static void destroy_all(struct scheduler *scheduler)
@@ -108,8 +103,8 @@ struct scheduler_cost scheduler_bench(int running, int waiting, int prompt_len, 
         plan_us[step] = (double)(middle - begin) * 1e-3;
         commit_us[step] = (double)(clock_ns() - back) * 1e-3;
     }
-    qsort(plan_us, (size_t)steps, sizeof(double), compare_doubles);
-    qsort(commit_us, (size_t)steps, sizeof(double), compare_doubles);
+    samples_sort(plan_us, steps);
+    samples_sort(commit_us, steps);
     struct scheduler_cost cost = {plan_us[steps / 2], plan_us[steps * 99 / 100],
                                   commit_us[steps / 2]};
     destroy_all(scheduler);

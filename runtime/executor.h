@@ -25,7 +25,7 @@ enum dtype_choice { DTYPE_AUTO = -1 };
 
 struct executor_options {
     const char *device;     /* "cpu", "cuda", "auto" */
-    int tensor_parallel;    /* ranks; 1 */
+    int tensor_parallel;    /* ranks; 0: one, or all of mpirun's */
     int threads;            /* CPU compute threads over all ranks; 0: one per available core */
     int dtype;              /* enum dtype F32/F16/BF16 or DTYPE_AUTO (as stored) */
     int quantization;       /* enum dtype Q8_0/Q4_0, or DTYPE_AUTO: as stored */
